@@ -1,0 +1,61 @@
+"""A corpus: named splits of examples, read when asked for.
+
+A reader yields an `Example` for every good row and a `BadRow` for every bad one. `Corpus.load` stops at the first bad row with
+one clear line; `whence data check` goes through and reports them all. Nothing is skipped in silence.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from whence.data.example import Example, Task
+from whence.errors import BadInput, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that could not be read: the file, its row number (the first data row is 1) and what was wrong."""
+
+    file: str
+    row: int
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, row {self.row}: {self.problem}"
+
+
+Rows = Iterator[Example | BadRow]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """`splits` maps a split's name to a function that reads it anew; `expected` holds the published number of rows."""
+
+    name: str
+    task: Task
+    labels: tuple[str, ...]
+    splits: Mapping[str, Callable[[], Rows]]
+    about: str = ""
+    expected: Mapping[str, int] = field(default_factory=dict)
+
+    def rows(self, split: str) -> Rows:
+        if split not in self.splits:
+            raise unknown(f"split of {self.name}", split, list(self.splits))
+        return self.splits[split]()
+
+    def load(self, split: str, limit: int | None = None, seed: int = 0) -> list[Example]:
+        """All examples of a split, or a seeded random `limit` of them in their original order.
+
+        A random subset, not the first rows: many published files are sorted by label.
+        """
+        examples: list[Example] = []
+        for row in self.rows(split):
+            if isinstance(row, BadRow):
+                raise BadInput(str(row))
+            examples.append(row)
+        if not examples:
+            raise BadInput(f"{self.name}: split '{split}' has no rows; expected at least one example")
+        if limit is None or limit >= len(examples):
+            return examples
+        chosen = sorted(random.Random(seed).sample(range(len(examples)), limit))
+        return [examples[i] for i in chosen]

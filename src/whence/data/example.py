@@ -1,0 +1,43 @@
+"""One example: its texts, its label, and what people said about why."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from whence.data.words import Span, covered, word_spans
+
+Task = Literal["text", "pair", "choice"]
+FIELDS: dict[Task, tuple[str, ...]] = {
+    "text": ("text",),
+    "pair": ("premise", "hypothesis"),
+    "choice": ("question",),
+}
+"""The names of an example's texts, in the order in which a model reads them."""
+
+Highlights = Mapping[str, tuple[Span, ...]]
+"""Character spans by field name, as one annotator marked them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text, a pair (premise, hypothesis) or a question with choices.
+
+    `highlights` has one entry per annotator. `pairs` are gold alignments: (span in the first text, span in the second).
+    `meta` keeps what only some corpora have (a parse, a subcase, a template), as strings.
+    """
+
+    id: str
+    texts: Mapping[str, str]
+    label: str | None = None
+    choices: tuple[str, ...] = ()
+    highlights: tuple[Highlights, ...] = ()
+    explanations: tuple[str, ...] = ()
+    pairs: tuple[tuple[Span, Span], ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+    def highlighted_words(self, name: str) -> np.ndarray:
+        """Words of field `name` that any annotator marked → bool[words]."""
+        marked = [span for annotator in self.highlights for span in annotator.get(name, ())]
+        return covered(word_spans(self.texts[name]), marked)
