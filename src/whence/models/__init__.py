@@ -1,0 +1,32 @@
+"""What predicts: any Hugging Face sequence classifier, and our own architectures, which are Hugging Face models too."""
+
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+from whence.models.batch import Batch, collate
+from whence.models.bilstm import BiLSTMClassifier, BiLSTMConfig
+from whence.models.classifier import Classifier
+from whence.models.decomposable import DecomposableAttention, DecomposableConfig
+from whence.models.encoding import Encoded, encode, hide_tokens
+from whence.models.esim import ESIM, ESIMConfig
+from whence.models.intervention import HIDE, UNCHANGED, Hide, Intervention
+from whence.models.layers import WordModel
+from whence.models.mlp import TokenMLPClassifier, TokenMLPConfig
+
+ARCHITECTURES: dict[str, type[WordModel]] = {
+    "bilstm": BiLSTMClassifier,
+    "mlp": TokenMLPClassifier,
+    "decomposable": DecomposableAttention,
+    "esim": ESIM,
+}
+"""Our own architectures by the name that `whence train --model` takes."""
+
+for _model in ARCHITECTURES.values():
+    # Registered, so that from_pretrained opens a saved folder like any other.
+    AutoConfig.register(_model.config_class.model_type, _model.config_class, exist_ok=True)
+    AutoModelForSequenceClassification.register(_model.config_class, _model, exist_ok=True)
+
+__all__ = [
+    "ARCHITECTURES", "ESIM", "HIDE", "UNCHANGED", "Batch", "BiLSTMClassifier", "BiLSTMConfig", "Classifier",
+    "DecomposableAttention", "DecomposableConfig", "ESIMConfig", "Encoded", "Hide", "Intervention", "TokenMLPClassifier",
+    "TokenMLPConfig", "WordModel", "collate", "encode", "hide_tokens",
+]  # fmt: skip

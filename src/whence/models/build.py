@@ -1,0 +1,56 @@
+"""A new model: one of our architectures from scratch, or a pretrained Hugging Face model with a fresh head."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, BertForSequenceClassification, PreTrainedModel
+
+from whence.errors import BadInput, unknown
+from whence.models import ARCHITECTURES
+from whence.models.vectors import read_vectors
+from whence.models.word_tokenizer import build_word_tokenizer
+
+ENCODER = "encoder"
+"""A small transformer (BERT, 2 layers of 128) over our word-level tokenizer, for planted corpora and tests."""
+NAMES = (*ARCHITECTURES, ENCODER)
+
+
+def build_model(
+    name: str, labels: tuple[str, ...], texts: Iterable[str], vectors: Path | None = None, options: dict[str, Any] | None = None
+) -> tuple[PreTrainedModel, Any]:
+    """(model, tokenizer). `texts` make the vocabulary of a model from scratch; `options` go into its config."""
+    names = {"num_labels": len(labels), "id2label": dict(enumerate(labels)), "label2id": {n: i for i, n in enumerate(labels)}}
+    if name not in NAMES:
+        if vectors is not None:
+            raise BadInput(f"--vectors goes with an architecture of ours ({', '.join(ARCHITECTURES)}); '{name}' has its own")
+        return _pretrained(name, names, options or {})
+    options = {"min_count": 1, **(options or {})}
+    tokenizer = build_word_tokenizer(texts, min_count=options.pop("min_count"))
+    if name == ENCODER:
+        size = options.pop("hidden_size", 128)
+        config = BertConfig(
+            vocab_size=len(tokenizer), hidden_size=size, num_hidden_layers=options.pop("layers", 2), num_attention_heads=4,
+            intermediate_size=2 * size, max_position_embeddings=512, pad_token_id=tokenizer.pad_token_id, **names, **options,
+        )  # fmt: skip
+        return BertForSequenceClassification(config), tokenizer
+    found = read_vectors(vectors, tokenizer.get_vocab()) if vectors is not None else {}
+    if found:
+        options["embedding_dim"] = len(next(iter(found.values())))
+    architecture = ARCHITECTURES[name]
+    model = architecture(architecture.config_class(vocab_size=len(tokenizer), **names, **options))
+    if found:
+        model.start_from(found, tokenizer.get_vocab())
+    return model, tokenizer
+
+
+def _pretrained(name: str, names: dict[str, Any], options: dict[str, Any]) -> tuple[PreTrainedModel, Any]:
+    try:
+        # ignore_mismatched_sizes: a classifier for other labels lends its encoder and gets a new head
+        model = AutoModelForSequenceClassification.from_pretrained(name, ignore_mismatched_sizes=True, **names, **options)
+        return model, AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        if Path(name).is_dir():
+            raise BadInput(f"{name}: not a model folder ({str(error).splitlines()[0]})") from error
+        known = unknown("architecture", name, NAMES)
+        raise BadInput(f"{known}, or the folder or hub id of a Hugging Face model") from error
