@@ -1,13 +1,12 @@
 """Pretrained word vectors from text files (GloVe's and fastText's format: word, then values, split by spaces); .gz and .xz too."""
 
-import gzip
-import lzma
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
+from whence.data.corpus import BadRow
+from whence.data.files import text_lines
 from whence.errors import BadInput
 
 Vectors = dict[str, np.ndarray]
@@ -15,12 +14,14 @@ Vectors = dict[str, np.ndarray]
 
 def read_vectors(path: Path, vocabulary: Collection[str]) -> Vectors:
     """The vectors of the words in `vocabulary` that the file has; float32[dim] each."""
-    if not path.exists():
-        raise BadInput(f"{path}: no such file; expected word vectors as text (word, then numbers, split by spaces)")
-    wanted, vectors, dim = set(vocabulary), {}, None
-    for row, line in enumerate(_lines(path), start=1):
-        word, _, rest = line.rstrip("\n").partition(" ")
-        if dim is None:
+    wanted, dim = set(vocabulary), 0
+    vectors: Vectors = {}
+    for item in text_lines(path):
+        if isinstance(item, BadRow):
+            raise BadInput(str(item))
+        row, line = item
+        word, _, rest = line.partition(" ")
+        if not dim:
             if row == 1 and len(rest.split()) == 1:  # fastText opens with a line of counts
                 continue
             dim = len(rest.split())
@@ -36,18 +37,3 @@ def read_vectors(path: Path, vocabulary: Collection[str]) -> Vectors:
     if not vectors:
         raise BadInput(f"{path}: none of the {len(wanted)} words of the vocabulary has a vector there; expected lower-case words")
     return vectors
-
-
-def _lines(path: Path) -> Iterator[str]:
-    opener: dict[str, IO[str]] = {}
-    if path.suffix == ".gz":
-        opener["f"] = gzip.open(path, "rt", encoding="utf-8")
-    elif path.suffix == ".xz":
-        opener["f"] = lzma.open(path, "rt", encoding="utf-8")
-    else:
-        opener["f"] = path.open(encoding="utf-8")
-    with opener["f"] as lines:
-        try:
-            yield from lines
-        except (EOFError, OSError, lzma.LZMAError, UnicodeDecodeError) as error:
-            raise BadInput(f"{path}: cannot be read to the end ({error}); expected UTF-8 text, plain, .gz or .xz") from error

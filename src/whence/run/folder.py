@@ -1,0 +1,93 @@
+"""A run is a folder: config.json, shards/ (Parquet, one row per example), results.json.
+
+Everything is written to a temporary name and moved into place, so a run that is killed at any moment leaves only whole files.
+Running the same command again continues; another command in the same folder is refused, with the setting that differs.
+"""
+
+import json
+import os
+import platform
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from whence.errors import BadInput
+
+LIBRARIES = ("whence", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn")
+
+
+def versions() -> dict[str, str]:
+    return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """`write` fills a file or folder at a temporary path, which then takes the place of `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    write(temporary)
+    if path.is_dir():
+        old = path.with_name(f".{path.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        path.rename(old)
+        temporary.rename(path)
+        shutil.rmtree(old)
+    else:
+        temporary.replace(path)
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    write_atomically(path, lambda p: p.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path}: cannot be read as JSON ({error})") from error
+
+
+class RunFolder:
+    """Opens or continues a run. `config` is the whole setting of the run, filled in."""
+
+    def __init__(self, path: Path, config: Mapping[str, Any]) -> None:
+        self.path = path
+        config = json.loads(json.dumps(config))
+        config_file = path / "config.json"
+        if config_file.exists():
+            before = {k: v for k, v in read_json(config_file).items() if k != "versions"}
+            for key in sorted(before.keys() | config.keys()):
+                if before.get(key) != config.get(key):
+                    raise BadInput(
+                        f"{path} holds another run: '{key}' is {json.dumps(before.get(key))} there and {json.dumps(config.get(key))} "
+                        "now; expected the same command, or another --out"
+                    )
+        elif path.exists() and any(path.iterdir()):
+            raise BadInput(f"{path} is not empty and holds no run (no config.json); expected a new or empty folder")
+        else:
+            write_json(config_file, {**config, "versions": versions()})
+
+    def shard_file(self, name: str) -> Path:
+        return self.path / "shards" / f"{name}.parquet"
+
+    def write_shard(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        table = pa.Table.from_pylist([dict(row) for row in rows])
+        write_atomically(self.shard_file(name), lambda p: pq.write_table(table, p))
+
+    def read_shard(self, name: str) -> list[dict[str, Any]] | None:
+        """The rows of a finished shard, or None if it is still to be done."""
+        file = self.shard_file(name)
+        return pq.read_table(file).to_pylist() if file.exists() else None
+
+    @property
+    def results(self) -> dict[str, Any] | None:
+        """The results of a finished run."""
+        file = self.path / "results.json"
+        return read_json(file) if file.exists() else None
+
+    def finish(self, results: Mapping[str, Any]) -> None:
+        write_json(self.path / "results.json", {**results, "versions": versions()})

@@ -1,0 +1,29 @@
+"""One progress bar for all long work: what is being done, how much is done, the rate and the time left; quiet in a pipe."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
+
+from whence.run.runner import Tick
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.1f}/s", style="dim")
+
+
+@contextmanager
+def progress(what: str, total: int, done: int = 0) -> Iterator[Tick]:
+    """`with progress("Explaining", 200) as tick: … tick(1)`; goes to standard error."""
+    if not sys.stderr.isatty():
+        yield lambda n: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=total, completed=done)
+        yield lambda n: bar.advance(task, n)

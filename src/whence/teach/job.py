@@ -1,0 +1,113 @@
+"""A whole training as one resumable job: corpus in, run folder with model, predictions and results out.
+
+The folder holds config.json (every setting), model/ (what `from_pretrained` opens), shards/ (predictions on dev and test) and
+results.json. While it runs it also holds checkpoint/ and the best weights so far.
+"""
+
+import random
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from accelerate.utils import set_seed
+from pydantic import BaseModel, ConfigDict
+
+from whence.data import Corpus, Example
+from whence.errors import BadInput
+from whence.models import Classifier
+from whence.models.build import NAMES, build_model
+from whence.run import Result, RunFolder, Runner, write_atomically
+from whence.teach.loop import Say, Settings, label_numbers, metrics, train
+
+DEV_SHARE = 0.1
+
+
+class Job(BaseModel):
+    """What is trained on what; with `settings`, the whole of config.json."""
+
+    model_config = ConfigDict(extra="forbid")
+    data: str
+    model: str
+    vectors: str | None = None
+    limit: int | None = None
+    options: dict[str, Any] = {}
+    settings: Settings
+
+
+def default_settings(model: str) -> dict[str, Any]:
+    """From scratch: Adam at 1e-3. A pretrained transformer: a small rate with warm-up, and fewer epochs."""
+    if model == "encoder":
+        return {"learning_rate": 5e-4, "warmup": 0.1, "epochs": 8, "weight_decay": 0.01, "clip": 1.0}
+    if model in NAMES:
+        return {}
+    return {"learning_rate": 5e-5, "warmup": 0.1, "epochs": 3, "weight_decay": 0.01, "clip": 1.0}
+
+
+def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print) -> dict[str, Any]:
+    """Train, or continue, or return what is already there."""
+    if corpus.task == "choice":
+        raise BadInput(f"{corpus.name} has questions with choices; expected a corpus of texts or pairs for a classifier")
+    folder = RunFolder(out, {"job": "train", **job.model_dump()})
+    if folder.results is not None:
+        say(f"{out} is finished already")
+        return folder.results
+    started = time.monotonic()
+    splits, notes = _splits(corpus, job)
+    texts = (text for example in splits["train"] for text in example.texts.values())
+    set_seed(job.settings.seed)  # the new weights of the model, too, come from the seed
+    model, tokenizer = build_model(job.model, corpus.labels, texts, Path(job.vectors) if job.vectors else None, job.options)
+    classifier, history = train(model, tokenizer, splits["train"], splits["dev"], job.settings, out, say)
+    results: dict[str, Any] = {"job": "train", "train_examples": len(splits["train"]), "notes": notes, **history}
+    for split in ("dev", "test"):
+        if split in splits:
+            encoded = classifier.encode(splits[split])
+            predictions = Runner(classifier).predict(encoded)
+            results[split] = metrics(classifier, predictions, label_numbers(classifier, splits[split]))
+            results[split]["texts_cut"] = sum(e.unseen > 0 for e in encoded)
+            folder.write_shard(f"predictions-{split}", _prediction_rows(classifier, splits[split], predictions))
+    write_atomically(out / "model", lambda path: _save_model(classifier, path))
+    results["seconds"] = time.monotonic() - started
+    folder.finish(results)
+    shutil.rmtree(out / "checkpoint")
+    (out / "best.safetensors").unlink()
+    return results
+
+
+def _splits(corpus: Corpus, job: Job) -> tuple[dict[str, list[Example]], list[str]]:
+    """train, dev and, where the corpus has one with labels, test. Without a dev split, a share of train is held out."""
+    notes = []
+    if "train" not in corpus.splits:
+        raise BadInput(f"{corpus.name} has no training split, only {', '.join(corpus.splits)}; expected a corpus with 'train'")
+    splits = {"train": corpus.load("train", job.limit, job.settings.seed)}
+    if job.limit is not None and job.limit >= len(splits["train"]):
+        notes.append(f"limit {job.limit} is no less than the {len(splits['train'])} training examples there are")
+    elif job.limit is not None:
+        notes.append(f"trained on {len(splits['train'])} examples drawn with seed {job.settings.seed} (limit)")
+    if "dev" in corpus.splits:
+        splits["dev"] = corpus.load("dev")
+    else:
+        held_out = set(random.Random(job.settings.seed).sample(range(len(splits["train"])), int(DEV_SHARE * len(splits["train"])) or 1))
+        splits["dev"] = [e for i, e in enumerate(splits["train"]) if i in held_out]
+        splits["train"] = [e for i, e in enumerate(splits["train"]) if i not in held_out]
+        notes.append(f"{corpus.name} has no dev split: {len(splits['dev'])} training examples were held out instead")
+    if "test" in corpus.splits:
+        test = corpus.load("test")
+        if all(example.label is not None for example in test):
+            splits["test"] = test
+        else:
+            notes.append("the test split has no labels: no test score")
+    return splits, notes
+
+
+def _prediction_rows(classifier: Classifier, examples: Sequence[Example], results: Sequence[Result]) -> list[dict[str, Any]]:
+    return [
+        {"id": e.id, "label": e.label, "predicted": classifier.labels[r.label], "probabilities": r.probabilities.tolist()}
+        for e, r in zip(examples, results, strict=True)
+    ]
+
+
+def _save_model(classifier: Classifier, path: Path) -> None:
+    classifier.model.save_pretrained(path)
+    classifier.tokenizer.save_pretrained(path)
