@@ -1,10 +1,14 @@
 """Text in: examples, corpora, readers of the published file formats, planted corpora."""
 
+from whence.data.check import CheckReport, check
 from whence.data.corpus import BadRow, Corpus, Rows
 from whence.data.example import FIELDS, Example, Highlights, Task
+from whence.data.files import data_root
+from whence.data.registry import PUBLISHED, names, open_corpus
+from whence.data.table import Columns
 from whence.data.words import Span, covered, runs, space_spans, word_spans, words
 
 __all__ = [
-    "FIELDS", "BadRow", "Corpus", "Example", "Highlights", "Rows", "Span", "Task", "covered", "runs", "space_spans",
-    "word_spans", "words",
+    "FIELDS", "PUBLISHED", "BadRow", "CheckReport", "Columns", "Corpus", "Example", "Highlights", "Rows", "Span", "Task",
+    "check", "covered", "data_root", "names", "open_corpus", "runs", "space_spans", "word_spans", "words",
 ]  # fmt: skip

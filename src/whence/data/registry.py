@@ -1,0 +1,62 @@
+"""The corpora that have a name, and the one door to all data: `open_corpus`.
+
+Add a published corpus by adding its entry to a file in `readers/` (or a new file, named here).
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from whence.data import hub
+from whence.data.corpus import Corpus
+from whence.data.eraser import is_eraser, open_eraser
+from whence.data.files import data_root
+from whence.data.readers import cose, evidence, nli, rationales, semeval, sst, topics
+from whence.data.readers.published import Published
+from whence.data.table import Columns, is_table, open_table
+from whence.errors import BadInput, unknown
+
+_FAMILIES = (nli, cose, sst, topics, semeval, rationales, evidence)
+PUBLISHED: dict[str, Published] = {corpus.name: corpus for family in _FAMILIES for corpus in family.CORPORA}
+
+
+def planted() -> dict[str, Callable[[int], Corpus]]:
+    """Corpora that are generated from a seed; imported only when asked for, because most callers never need them."""
+    from whence.data.planted import PLANTED
+
+    return dict(PLANTED)
+
+
+def names() -> list[str]:
+    """All names that `open_corpus` knows."""
+    return sorted([*PUBLISHED, *planted()])
+
+
+def open_corpus(
+    name_or_path: str | Path,
+    root: Path | None = None,
+    columns: Columns | None = None,
+    labels: Sequence[str] | None = None,
+    seed: int = 0,
+) -> Corpus:
+    """A corpus by name, or a user's file, or a folder with train, dev and test files, or an ERASER folder.
+
+    Published corpora are looked for below `root`, else below the environment variable WHENCE_DATA; with neither, those that the
+    Hugging Face hub has are fetched from there. `columns` and `labels` are for files, `seed` for planted corpora.
+    """
+    name = str(name_or_path)
+    path = Path(name).expanduser()
+    named = isinstance(name_or_path, str)  # a `Path` is always a path: Path("./reviews") has forgotten its dot
+    if named and name in PUBLISHED:
+        if root is None and not os.environ.get("WHENCE_DATA") and name in hub.HUB:
+            return hub.open_hub(name, PUBLISHED[name])
+        return PUBLISHED[name].at(data_root(root))
+    if named and name in planted():
+        return planted()[name](seed)
+    if path.is_dir():
+        return open_eraser(path) if is_eraser(path) else open_table(path, columns, labels)
+    if path.is_file():
+        return open_table(path, columns, labels)
+    if not named or is_table(path) or len(path.parts) > 1:
+        raise BadInput(f"{name}: no such file or folder; expected a file (.csv, .tsv, .jsonl), a folder, or a corpus's name")
+    raise unknown("corpus", name, names())
