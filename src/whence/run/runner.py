@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from whence.errors import BadInput
 from whence.models import UNCHANGED, Classifier, Encoded, Intervention, collate, hide_tokens
 
 
@@ -139,6 +140,8 @@ class Runner:
             groups.setdefault((item[1].change.changes() - {"keep"}, item[1].want), []).append(item)
         for (fields, want), items in groups.items():
             self.classifier.check(fields)
+            if "alignment" in fields and any(len(item[1].encoded.fields) != 2 for item in items):
+                raise BadInput("an alignment needs a pair; a single text was given")
             # activations are kept for a backward pass: a quarter of the rows needs about the same memory
             budget = self.token_budget // (4 if want & {"gradient", "attention_gradient"} else 1)
             items.sort(key=lambda item: -_length(item[1]))
