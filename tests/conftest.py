@@ -26,7 +26,7 @@ from whence.data import Example
 from whence.models import ARCHITECTURES, Classifier
 from whence.models.word_tokenizer import build_word_tokenizer
 
-torch.set_num_threads(2)
+torch.set_num_threads(1)  # the models are tiny: more threads only wait for each other
 
 SENTENCES = (
     "The old cat sat quietly on a very small mat.",

@@ -53,6 +53,8 @@ class Classifier:
                 raise BadInput("a model object was given without its tokenizer; expected load(model, tokenizer)")
             return cls(source, tokenizer)
         name = str(source)
+        if (Path(name) / "model" / "config.json").exists():  # a run folder of `whence train`
+            name = str(Path(name) / "model")
         if Path(name).is_dir() and not (Path(name) / "config.json").exists():
             raise BadInput(f"{name} is a folder without config.json; expected a folder that save_pretrained wrote")
         try:
