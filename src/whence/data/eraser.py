@@ -97,7 +97,9 @@ def _evidences(row: Row) -> list[Row]:
 
 def _docids(row: Row, name: str, evidences: list[Row], docs: Mapping[str, str]) -> list[str]:
     """The documents of a row: those it lists, else those of its evidence, else the one it is named after."""
-    listed = row.get("docids") or [text_of(evidence, "docid") for evidence in evidences]
+    given = row.get("docids")
+    listed = [str(docid) for docid in given] if isinstance(given, list) else []
+    listed = listed or [text_of(evidence, "docid") for evidence in evidences]
     return list(dict.fromkeys(listed)) or [name if name in docs else name.split(":")[0]]
 
 

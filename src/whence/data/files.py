@@ -84,7 +84,7 @@ class _Lines:
                     if not self.count:
                         line = line.removeprefix("\ufeff")  # spreadsheets write a byte order mark
                     self.count += 1
-                    if line in ("\n", "\r\n"):
+                    if line in ("", "\n", "\r\n"):
                         blank.append(line)
                         continue
                     yield from blank
@@ -122,7 +122,7 @@ def json_rows(path: Path) -> Numbered:
         number, line = item
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             yield BadRow(str(path), number, f"not valid JSON ({error}); expected one JSON object per line")
             continue
         if isinstance(row, dict):
@@ -150,8 +150,13 @@ def _fields(source: _Lines, delimiter: str, quoted: bool) -> Iterator[list[str] 
         yield source.trouble() or fields
 
 
-def table_rows(path: Path, delimiter: str = ",", quoted: bool = True, columns: Sequence[str] | None = None) -> Numbered:
-    """Rows by column name; without `columns` the first row names them. `quoted` off takes quote marks as text."""
+def table_rows(
+    path: Path, delimiter: str = ",", quoted: bool = True, columns: Sequence[str] | None = None, needs: Sequence[str] = ()
+) -> Numbered:
+    """Rows by column name; without `columns` the first row names them, and must name all that the caller `needs`.
+
+    `quoted` off takes quote marks as text.
+    """
     source, number = _Lines(path), 0
     for fields in _fields(source, delimiter, quoted):
         if columns is None:
@@ -159,6 +164,9 @@ def table_rows(path: Path, delimiter: str = ",", quoted: bool = True, columns: S
                 raise BadInput(f"{path}, header: {fields}")
             if len(set(fields)) != len(fields):
                 raise BadInput(f"{path}: the header names a column twice ({', '.join(fields)}); expected different names")
+            missing = [name for name in needs if name not in fields]
+            if missing:
+                raise BadInput(f"{path}: no column '{missing[0]}'; it has {', '.join(fields)}")
             columns = fields
             continue
         number += 1

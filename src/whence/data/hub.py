@@ -69,7 +69,10 @@ def _ag(row: Row, number: str, classes: str = "1234") -> Example | None:
 
 
 def _cose(row: Row, number: str, labels: tuple[str, ...]) -> Example:
-    choices = [{"label": letter, "text": text} for letter, text in zip(labels, row.get("choices") or (), strict=False)]
+    given = row.get("choices")
+    if not isinstance(given, list) or len(given) != len(labels):
+        raise RowError(f"choices {given!r:.40}; expected a list of {len(labels)}")
+    choices = [{"label": letter, "text": text} for letter, text in zip(labels, given, strict=True)]
     answer = next((choice["label"] for choice in choices if choice["text"] == row.get("answer")), None)
     if answer is None and row.get("answer"):
         raise RowError(f"answer '{row['answer']}'; expected one of the choices")
@@ -81,10 +84,15 @@ def _cose(row: Row, number: str, labels: tuple[str, ...]) -> Example:
 def _movies(row: Row, number: str) -> Example:
     """The hub has the evidence as text, so it is looked up in the review."""
     review = text_of(row, "review")
-    spans = [locate(evidence, review) for evidence in row.get("evidences") or ()]
-    if None in spans:
-        raise RowError(f"evidence '{row['evidences'][spans.index(None)]:.40}' is not in the review; expected a part of it")
-    marked = ({"text": tuple(span for span in spans if span)},) if spans else ()
+    spans = []
+    for evidence in row.get("evidences") or ():
+        if not str(evidence).strip():
+            continue  # some test reviews have an empty evidence among others
+        span = locate(str(evidence), review)
+        if span is None:
+            raise RowError(f"evidence '{evidence!s:.40}' is not in the review; expected a part of it")
+        spans.append(span)
+    marked = ({"text": tuple(spans)},) if spans else ()
     return Example(number, {"text": review}, label_of(_named(row, ("NEG", "POS")), ("NEG", "POS")), highlights=marked)
 
 

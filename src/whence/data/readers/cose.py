@@ -21,14 +21,16 @@ _PAGE = re.compile(r"^\W*\w?(?:Question)?\s*:|\s*(?:Answer Choices|Correct Answe
 def question(row: Row, number: str, labels: tuple[str, ...]) -> Example:
     """A CommonsenseQA row; `row["explanation"]`, where there is one, is that of CoS-E."""
     asked = row.get("question")
-    if not isinstance(asked, dict) or not isinstance(asked.get("choices"), list):
+    asked = asked if isinstance(asked, dict) else {}
+    given = asked.get("choices")
+    if not isinstance(given, list) or not all(isinstance(choice, dict) for choice in given):
         raise RowError("no question with choices; expected question {stem, choices [{label, text}]}")
-    choices = tuple(text_of(choice, "text") for choice in asked["choices"])
-    if tuple(choice.get("label") for choice in asked["choices"]) != labels:
-        raise RowError(f"choices {', '.join(str(c.get('label')) for c in asked['choices'])}; expected {', '.join(labels)}")
+    choices = tuple(text_of(choice, "text") for choice in given)
+    if tuple(choice.get("label") for choice in given) != labels:
+        raise RowError(f"choices {', '.join(str(choice.get('label')) for choice in given)}; expected {', '.join(labels)}")
     label = label_of(row["answerKey"], labels) if row.get("answerKey") else None
     plain = Example(text_of(row, "id"), {"question": text_of(asked, "stem")}, label, choices)
-    return explained(plain, row["explanation"]) if "explanation" in row else plain
+    return explained(plain, row["explanation"]) if isinstance(row.get("explanation"), dict) else plain
 
 
 def explained(example: Example, explanation: Row) -> Example:

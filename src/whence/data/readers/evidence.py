@@ -20,6 +20,8 @@ from whence.data.words import Span
 # By code, because the written label has two spellings ("significantly increase", "significantly increased").
 LABELS = {"-1": "significantly decreased", "0": "no significant difference", "1": "significantly increased"}
 _FOLDER = "evidence_inference"
+_PROMPT = ("PromptID", "Outcome", "Intervention", "Comparator")
+_ANNOTATION = ("UserID", "PromptID", "PMCID", "Valid Label", "Valid Reasoning", "Label Code", "Evidence Start", "Evidence End")
 
 
 def ids(path: Path) -> Numbered:
@@ -29,7 +31,8 @@ def ids(path: Path) -> Numbered:
 
 def prompt_row(row: Row, number: str) -> Example | None:
     """`row` is a prompt with its article's text and its annotations; without a valid one it is left out."""
-    valid = [note for note in row["annotations"] if text_of(note, "Valid Label") == "True"]
+    article = text_of(row, "text")
+    valid = [note for note in row["annotations"] if note["Valid Label"] == "True"]
     if not valid:
         return None
     label = Counter(label_of(note["Label Code"], LABELS) for note in valid).most_common(1)[0][0]
@@ -41,12 +44,12 @@ def prompt_row(row: Row, number: str) -> Example | None:
             span = int(note["Evidence Start"]), int(note["Evidence End"])
         except ValueError:
             span = (-1, -1)
-        if not 0 <= span[0] < span[1] <= len(row["text"]):
+        if not 0 <= span[0] < span[1] <= len(article):
             raise RowError(f"evidence {note['Evidence Start']} to {note['Evidence End']}; expected positions in the article")
         by_user.setdefault(note["UserID"], {})[span] = None
     query = " || ".join(text_of(row, name) for name in ("Intervention", "Comparator", "Outcome"))
     highlights = tuple({"premise": tuple(spans)} for spans in by_user.values())
-    texts = {"premise": text_of(row, "text"), "hypothesis": query}
+    texts = {"premise": article, "hypothesis": query}
     return Example(row["PromptID"], texts, label, highlights=highlights, meta={"article": row["PMCID"]})
 
 
@@ -63,10 +66,11 @@ def _split(root: Path, file: str, split: str) -> Rows:
 
     wanted = {row["pmcid"] for _, row in good(ids(stored(root, f"{_FOLDER}/splits/ev2_{file}_article_ids.txt")))}
     articles = {row.get("pmcid"): row for _, row in good(json_rows(stored(root, f"{_FOLDER}/articles_v2.jsonl")))}
-    prompts = {row["PromptID"]: row for _, row in good(table_rows(stored(root, f"{_FOLDER}/prompts_merged.csv")))}
+    asked = table_rows(stored(root, f"{_FOLDER}/prompts_merged.csv"), needs=_PROMPT)
+    prompts = {row["PromptID"]: row for _, row in good(asked)}
     path = stored(root, f"{_FOLDER}/v2_annotations.csv")
     grouped: dict[str, tuple[int, Row]] = {}
-    for number, note in good(table_rows(path)):
+    for number, note in good(table_rows(path, needs=_ANNOTATION)):
         if note["PMCID"] not in wanted:
             continue
         name = note["PromptID"]

@@ -34,7 +34,7 @@ def esnli_row(row: Row, number: str) -> Example:
         }
         for k in annotators
     )
-    explanations = tuple(row[f"Explanation_{k}"] for k in annotators)
+    explanations = tuple(text_of(row, f"Explanation_{k}") for k in annotators)
     label = label_of(text_of(row, "gold_label"), NLI)
     return Example(text_of(row, "pairID"), texts, label, highlights=marked, explanations=explanations)
 
@@ -45,7 +45,7 @@ def snli_row(row: Row, number: str) -> Example:
 
 def plain_row(row: Row, number: str, label: str = "gold_label") -> Example:
     """premise, hypothesis, a label and, in e-SNLI, explanations; no pair id."""
-    explanations = tuple(row[f"explanation_{k}"] for k in "123" if row.get(f"explanation_{k}"))
+    explanations = tuple(text_of(row, f"explanation_{k}") for k in "123" if row.get(f"explanation_{k}"))
     chosen = label_of(text_of(row, label), NLI)
     return Example(number, _pair(row, "premise", "hypothesis"), chosen, explanations=explanations)
 

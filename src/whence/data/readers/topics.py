@@ -34,7 +34,7 @@ def ag_row(row: Row, number: str, classes: str = "1234") -> Example | None:
     if str(row["label"]) not in classes:
         return None
     text = text_of(row, "text") if "text" in row else f"{text_of(row, 'title')} {text_of(row, 'description')}"
-    return Example(number, {"text": text}, label, meta={name: row[name] for name in ("title", "source") if name in row})
+    return Example(number, {"text": text}, label, meta={name: str(row[name]) for name in ("title", "source") if name in row})
 
 
 def newsgroup_row(row: Row, number: str) -> Example | None:
