@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from test_planted_corpora import split
 
-from whence.data import Example
+from whence.data import Example, words
 from whence.data.planted.edits import EDITS, LABELS, has_held_pairs
 from whence.data.planted.grammar import KINDS, TEMPLATES
 from whence.data.planted.lexicon import INCLUDED_IN, related
@@ -45,6 +45,41 @@ def test_the_recorded_pair_is_the_edit() -> None:
             (doer, other_doer), (patient, other_patient) = said(example)
             assert (doer, patient) == (other_patient, other_doer)
         assert len(example.highlights[0]["premise"]) <= len(example.pairs)
+
+
+def read(sentence: str) -> dict[str, str]:
+    """A sentence back into its slots, from the words alone."""
+    text = [word if word in INCLUDED_IN["day"] else word.lower() for word in words(sentence)]
+    people = [i for i, word in enumerate(text) if word in INCLUDED_IN["being"]]
+    roles = ("object", "subject") if "by" in text else ("subject", "object")
+    scene = {}
+    for role, place in zip(roles, people, strict=False):
+        scene[role] = text[place]
+        if text[place - 1] in INCLUDED_IN["adjective"]:
+            scene[f"adjective of {role}"] = text[place - 1]
+    for kind in ("action", "deed", "place", "day", "number", "colour", "item"):
+        scene.update((kind, word) for word in text if word in INCLUDED_IN[kind])
+    return scene
+
+
+def judge(premise: dict[str, str], hypothesis: dict[str, str]) -> str:
+    """The label by the rule of the world: one value per slot, and what is not said is not known."""
+    if "object" in premise and (premise["subject"], premise["object"]) == (hypothesis["object"], hypothesis["subject"]):
+        return "neutral"
+    edits = set()
+    for slot, after in hypothesis.items():
+        before = premise.get(slot)
+        kind = "adjective" if "adjective" in slot else "being" if slot in ("subject", "object") else slot
+        if before != after:
+            edits.add("add" if before is None else related(kind, before, after))
+    if edits & {"co-hyponym", "category", "antonym", "number", "colour", "place", "day"}:
+        return "contradiction"
+    return "neutral" if edits & {"add", "hyponym", "unrelated"} else "entailment"
+
+
+def test_a_reader_that_knows_the_rule_finds_every_label() -> None:
+    for example in split("scenes", "train") + split("scenes", "dev") + split("scenes", "test"):
+        assert judge(read(example.texts["premise"]), read(example.texts["hypothesis"])) == example.label, example
 
 
 def test_the_explanation_names_the_deciding_words() -> None:

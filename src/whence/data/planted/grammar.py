@@ -1,7 +1,7 @@
 """The sentences of the planted scenes: slots, templates, and a scene written down with the place of every slot.
 
 A scene maps slots to words; a missing optional slot is a thing not said. Two frames: in a *state* somebody does something, with
-things of some number and colour ("A tall painter with three red kites is running in the park on Monday"); in an *event* one
+things of some number and colour ("An old painter with three red kites is running in the park on Monday"); in an *event* one
 person does something to another, told actively or passively ("The old lawyer was helped by the doctor"). Templates order the
 same pieces differently; those whose name starts with "held" combine devices that training shows in other combinations.
 """

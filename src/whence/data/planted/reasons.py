@@ -9,9 +9,9 @@ from whence.data.planted.lexicon import related
 
 _RENAMED = {
     "hypernym": "{a} is {b}",
-    "hyponym": "{b} is not the only kind of {a}",
+    "hyponym": "{a} need not be {b}",
     "synonym": "{a} means {b}",
-    "unrelated": "{a} does not show {b}",
+    "unrelated": "{a} need not mean {b}",
     "antonym": "{a} is the opposite of {b}",
 }
 _CLASH = "{a} is not {b}"
