@@ -1,9 +1,23 @@
-"""How one example or explanation looks in a terminal."""
+"""How one example or explanation looks: coloured words in a terminal, a heatmap in HTML.
 
+Colour: orange speaks for the target label, blue against it; the strongest word of the text has full colour. Orange and blue are
+told apart by people with any colour vision. Texts are hostile: everything is escaped, control characters are made harmless.
+"""
+
+import html
+from typing import TYPE_CHECKING
+
+import numpy as np
 from rich.console import Group
+from rich.style import Style
 from rich.text import Text
 
 from whence.data import Example
+
+if TYPE_CHECKING:
+    from whence.explain.explanation import TokenScores
+
+FOR, AGAINST = (230, 126, 34), (52, 119, 219)
 
 
 def visible(text: str) -> str:
@@ -23,3 +37,58 @@ def draw_example(example: Example) -> Group:
     lines += [Text(f"  ({chr(ord('A') + i)}) {visible(choice)}") for i, choice in enumerate(example.choices)]
     lines += [Text("  because: ", style="green") + Text(visible(why)) for why in example.explanations]
     return Group(*lines, Text())
+
+
+def strengths(scores: np.ndarray) -> np.ndarray:
+    """Scores divided by the largest magnitude: float[words] in [-1, 1]; all zeros stay zeros."""
+    top = np.abs(scores).max(initial=0.0)
+    return scores / top if top > 0 else np.zeros_like(scores)
+
+
+def heatmap_text(explanation: "TokenScores") -> Group:
+    """For the terminal: words on a coloured ground; strong words are bold, so that it reads without colour too."""
+    head = Text(f"{visible(explanation.id)}  ", style="dim") + Text(visible(explanation.target), style="bold")
+    head += Text(f" {explanation.probability:.3f}  {explanation.method}", style="dim")
+    lines = [head]
+    relative = iter(strengths(np.array(explanation.scores)))
+    for name, spans in explanation.spans.items():
+        shown = Text(visible(explanation.texts[name]))
+        for start, end in spans:
+            strength = float(next(relative))
+            if abs(strength) >= 0.05:
+                colour = _mixed(strength, (24, 24, 24))
+                ink = "black" if sum(colour) > 330 else "white"
+                style = Style(color=ink, bgcolor=f"rgb({colour[0]},{colour[1]},{colour[2]})", bold=abs(strength) > 0.6)
+                shown.stylize(style, start, end)
+        lines.append((Text(f"{name}: ", style="cyan") if len(explanation.spans) > 1 else Text()) + shown)
+    return Group(*lines)
+
+
+def heatmap_html(explanation: "TokenScores") -> str:
+    """For notebooks and reports: self-contained HTML; hovering over a word shows its number."""
+    relative = iter(zip(strengths(np.array(explanation.scores)), explanation.scores, strict=True))
+    parts = [
+        f'<div class="whence-heatmap" style="line-height:1.9"><small>{html.escape(visible(explanation.method))} · '
+        f"<b>{html.escape(visible(explanation.target))}</b> {explanation.probability:.3f}</small>"
+    ]
+    for name, spans in explanation.spans.items():
+        text, at = explanation.texts[name], 0
+        pieces = [f"<small>{html.escape(name)}: </small>"] if len(explanation.spans) > 1 else []
+        for start, end in spans:
+            strength, score = next(relative)
+            r, g, b = FOR if strength > 0 else AGAINST
+            pieces.append(html.escape(visible(text[at:start])))
+            pieces.append(
+                f'<span title="{score:+.4f}" style="background:rgba({r},{g},{b},{abs(strength) * 0.85:.2f});border-radius:3px;'
+                f'padding:1px 2px">{html.escape(visible(text[start:end]))}</span>'
+            )
+            at = end
+        pieces.append(html.escape(visible(text[at:])))
+        parts.append(f'<div dir="auto">{"".join(pieces)}</div>')
+    return "".join([*parts, "</div>"])
+
+
+def _mixed(strength: float, ground: tuple[int, int, int]) -> tuple[int, int, int]:
+    full = FOR if strength > 0 else AGAINST
+    r, g, b = (round(low + (high - low) * abs(strength)) for low, high in zip(ground, full, strict=True))
+    return r, g, b

@@ -1,0 +1,30 @@
+"""Attention as explanation: the pooled attention α_i, head-averaged ([CLS] row of the last layer, or the one layer of a BiLSTM).
+
+  attention            α_i                       (1 forward)
+  attention_gradient   α_i · ∂ŷ/∂α_i             (1 forward + 1 backward; Serrano & Smith 2019; heads averaged before the product)
+
+Special tokens get attention too; it is left out, not shared among the words.
+"""
+
+from whence.explain.tokens.method import Ask, Method, Scored
+from whence.run import Request, Steps
+
+NEEDS = frozenset({"attention"})
+
+
+def attention_steps(ask: Ask) -> Steps[Scored]:
+    [result] = yield [Request(ask.encoded, want=NEEDS)]
+    return Scored(ask.encoded.sum_to_words(result.extras["attention"]))
+
+
+def attention_gradient_steps(ask: Ask) -> Steps[Scored]:
+    [result] = yield [Request(ask.encoded, want=frozenset({"attention", "attention_gradient"}), target=ask.target)]
+    return Scored(ask.encoded.sum_to_words(result.extras["attention"] * result.extras["attention_gradient"]))
+
+
+METHODS = [
+    Method("attention", "Attention α", "How much attention the word gets where the model reads the sentence.", "Bahdanau et al. 2015",
+           "1 forward", attention_steps, needs=NEEDS),
+    Method("attention_gradient", "α∇α", "Attention times its gradient: attention that matters to the output.", "Serrano & Smith 2019",
+           "1 forward + 1 backward", attention_gradient_steps, needs=NEEDS),
+]  # fmt: skip

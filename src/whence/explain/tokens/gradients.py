@@ -1,0 +1,30 @@
+"""Gradients of the target's probability at the input embeddings e_i (one vector g_i per token).
+
+  gradient_l1        Σ_d |g_id|          gradient_l2   ‖g_i‖₂          gradient_sum   Σ_d g_id
+  input_x_gradient   Σ_d e_id g_id       (signed; Simonyan et al. 2014, Kindermans et al. 2016)
+
+Cost: 1 forward and 1 backward pass for all four together (equal requests are asked once).
+"""
+
+from whence.explain.tokens.method import Ask, Method, Scored
+from whence.run import Request, Steps
+
+_COLUMNS = {"input_x_gradient": 0, "gradient_sum": 1, "gradient_l1": 2, "gradient_l2": 3}
+WANT = frozenset({"gradient"})
+
+
+def gradient_steps(ask: Ask, reduction: str) -> Steps[Scored]:
+    [result] = yield [Request(ask.encoded, want=WANT, target=ask.target)]
+    return Scored(ask.encoded.sum_to_words(result.extras["gradient"][:, _COLUMNS[reduction]]))
+
+
+def _method(name: str, title: str, about: str, paper: str) -> Method:
+    return Method(name, title, about, paper, "1 forward + 1 backward", lambda ask: gradient_steps(ask, name))
+
+
+METHODS = [
+    _method("gradient_l1", "Gradient (L1)", "How strongly the probability reacts to the word's embedding, sum of magnitudes.", "Simonyan et al. 2014"),
+    _method("gradient_l2", "Gradient (L2)", "The same with the Euclidean norm.", "Simonyan et al. 2014"),
+    _method("gradient_sum", "Gradient (sum)", "The signed sum of the gradient; a weak baseline, kept because tools use it.", "Atanasova et al. 2020"),
+    _method("input_x_gradient", "Input × gradient", "First-order estimate of what taking the embedding to zero would do.", "Kindermans et al. 2016"),
+]  # fmt: skip

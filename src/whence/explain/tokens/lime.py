@@ -1,0 +1,55 @@
+"""LIME (Ribeiro et al. 2016): a weighted ridge regression on random hidings.
+
+Masks z ∈ {0,1}^words: first everything kept, then as in the authors' text explainer a uniform number of words is hidden, chosen at
+random. Weights π(z) = sqrt(exp(−D²/width²)), D = 100 × cosine distance to the full mask, width = 25 (the released defaults).
+
+  argmin_{b,w}  Σ π(z) (ŷ(z) − b − wᵀz)² + ridge · ‖w‖²      scores = w
+
+Cost: n_samples forward passes (equal masks are asked once).
+"""
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from whence.explain.tokens.method import Ask, Method, Scored
+from whence.run import Steps
+
+
+def hidings(n_words: int, n_samples: int, draw: np.random.Generator) -> Bool[np.ndarray, "samples words"]:
+    """The full text, then random ones with 1 to all words hidden."""
+    counts = draw.integers(1, n_words + 1, size=n_samples - 1)
+    ranks = draw.random((n_samples - 1, n_words)).argsort(axis=1).argsort(axis=1)
+    return np.vstack([np.ones((1, n_words), dtype=bool), ranks >= counts[:, None]])
+
+
+def weighted_ridge(
+    masks: Bool[np.ndarray, "samples words"], values: Float[np.ndarray, " samples"], weights: Float[np.ndarray, " samples"], ridge: float
+) -> Float[np.ndarray, " words"]:
+    """Coefficients without the intercept, which is not penalised."""
+    z = masks.astype(np.float64)
+    share = weights / weights.sum()
+    centred, target = z - share @ z, values - share @ values
+    gram = centred.T @ (weights[:, None] * centred) + ridge * np.eye(z.shape[1])
+    return np.linalg.solve(gram, centred.T @ (weights * target))
+
+
+def lime_steps(ask: Ask, n_samples: int = 256, width: float = 25.0, ridge: float = 1.0) -> Steps[Scored]:
+    seen = np.flatnonzero(ask.encoded.seen)
+    scores = np.zeros(ask.encoded.word_count)
+    if not len(seen):
+        return Scored(scores)
+    masks = hidings(len(seen), n_samples, ask.generator("lime"))
+    kept = np.zeros((n_samples, ask.encoded.word_count), dtype=bool)
+    kept[:, seen] = masks
+    results = yield [ask.keeping(row) for row in kept]
+    values = np.array([r.probabilities[ask.target] for r in results], dtype=np.float64)
+    distance = 100 * (1 - np.sqrt(masks.mean(axis=1)))  # cosine distance of a 0/1 vector to all ones
+    weights = np.sqrt(np.exp(-(distance**2) / width**2))
+    scores[seen] = weighted_ridge(masks, values, weights, ridge)
+    return Scored(scores)
+
+
+METHODS = [
+    Method("lime", "LIME", "A linear model of the classifier around this text, fitted on random hidings.", "Ribeiro et al. 2016",
+           "n_samples forward", lime_steps, {"n_samples": 256}, stochastic=True),
+]  # fmt: skip

@@ -1,0 +1,58 @@
+"""What a token explainer is: a generator for one example that asks for passes and returns a number for every word.
+
+Sub-words are merged into words by summing. Scores are for the target label: positive speaks for it. A method never sees the model;
+it yields requests, so its cost can be counted before it is paid (`whence plan`), and many examples run side by side.
+"""
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from whence.models import Encoded, Hide, Intervention
+from whence.run import Request, Steps
+
+
+@dataclass
+class Scored:
+    """float[words], and what the method says about its own error."""
+
+    scores: Float[np.ndarray, " words"]
+    notes: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What is to be explained: one encoded example, the target label, how words are hidden, the seed."""
+
+    encoded: Encoded
+    target: int
+    hide: Hide = "mask"
+    seed: int = 0
+
+    def generator(self, method: str) -> np.random.Generator:
+        """Randomness from the seed, the text and the method alone: neither batch nor order can change it."""
+        return np.random.default_rng([self.seed, zlib.crc32(self.encoded.ids.tobytes()), zlib.crc32(method.encode())])
+
+    def keeping(self, words: Bool[np.ndarray, " words"]) -> Request:
+        """A pass in which only these words are seen."""
+        return Request(self.encoded, Intervention(keep=self.encoded.tokens_of(words), hide=self.hide))
+
+
+@dataclass(frozen=True)
+class Method:
+    """One registered explainer. `steps(ask, **parameters)` makes the generator."""
+
+    name: str
+    title: str
+    about: str
+    paper: str
+    cost: str
+    steps: Callable[..., Steps[Scored]]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    needs: frozenset[str] = frozenset()
+    """Interventions or extras that the model must offer: "attention"."""
+    stochastic: bool = False

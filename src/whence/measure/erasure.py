@@ -1,0 +1,77 @@
+"""Erasure: hide the words that an explanation points at, and see whether the prediction moves.
+
+Words are ranked by decreasing score (ties: the earlier word first) among the N words that the model read.
+
+  decision_flip      smallest share of words, in steps of 5 %, whose hiding changes the predicted label; 1 if none does
+                     (Chrysostomou & Aletras 2021; Serrano & Smith 2019). n_s = max(1, round-half-up(0.05·s·N)), s = 1…20; share n_s/N
+  comprehensiveness  mean over k of ŷ(x) − ŷ(x without its top k)      k = 1, 5, 10, 20, 50 % of N, rounded up (ERASER's bins:
+  sufficiency        mean over k of ŷ(x) − ŷ(only its top k)           DeYoung et al. 2020); every k counts, also where two agree
+
+ŷ is the probability of the explained label. Cost for each explanation: up to 20 + 5 + 5 forward passes, equal ones asked once.
+"""
+
+import numpy as np
+from jaxtyping import Int
+
+from whence.explain.tokens import Ask
+from whence.measure.measure import Judged, Measure, Value
+from whence.run import Request, Steps
+
+BINS = (0.01, 0.05, 0.10, 0.20, 0.50)
+STEP = 0.05
+
+
+def ranking(judged: Judged) -> Int[np.ndarray, " seen"]:
+    """Words from most to least important; words that the model never read are no candidates."""
+    seen = np.flatnonzero(judged.encoded.seen)
+    return seen[np.argsort(-judged.scores[seen], kind="stable")]
+
+
+def flip_counts(n: int) -> list[int]:
+    """How many words are hidden at 5 %, 10 %, …, 100 %; without repeats."""
+    return sorted({max(1, int(STEP * s * n + 0.5)) for s in range(1, round(1 / STEP) + 1)}) if n else []
+
+
+def hiding(judged: Judged, words: np.ndarray, keep_only: bool = False) -> Request:
+    """A pass without `words`, or with nothing but them."""
+    kept = np.full(judged.encoded.word_count, not keep_only)
+    kept[words] = keep_only
+    return Ask(judged.encoded, judged.target, judged.hide).keeping(kept)
+
+
+def decision_flip_steps(judged: Judged) -> Steps[Value]:
+    order = ranking(judged)
+    counts = flip_counts(len(order))
+    base, *erased = yield [Request(judged.encoded), *(hiding(judged, order[:n]) for n in counts)]
+    for n, result in zip(counts, erased, strict=True):
+        if result.label != base.label:
+            return (n / len(order),)
+    return (1.0,)
+
+
+def _area_steps(judged: Judged, keep_only: bool) -> Steps[Value]:
+    order = ranking(judged)
+    if not len(order):
+        return None
+    counts = [int(np.ceil(share * len(order))) for share in BINS]
+    base, *changed = yield [Request(judged.encoded), *(hiding(judged, order[:n], keep_only) for n in counts)]
+    full = float(base.probabilities[judged.target])
+    return (full - float(np.mean([r.probabilities[judged.target] for r in changed], dtype=np.float64)),)
+
+
+def erasure_curve_steps(judged: Judged) -> Steps[list[float]]:
+    """ŷ after hiding 0, 5, …, 100 % of the words: float[21]. For the picture; all passes are decision flip's."""
+    order = ranking(judged)
+    counts = [0, *(max(1, int(STEP * s * len(order) + 0.5)) if len(order) else 0 for s in range(1, round(1 / STEP) + 1))]
+    results = yield [hiding(judged, order[:n]) if n else Request(judged.encoded) for n in counts]
+    return [float(r.probabilities[judged.target]) for r in results]
+
+
+MEASURES = [
+    Measure("decision_flip", "Decision flip", "Share of words that must be hidden, most important first, until the label changes.",
+            "Chrysostomou & Aletras 2021", "lower", 0.0, 1.0, "the random row", decision_flip_steps),
+    Measure("comprehensiveness", "Comprehensiveness", "How far the probability falls when the most important words are hidden (AOPC).",
+            "DeYoung et al. 2020", "higher", -1.0, 1.0, "the random row", lambda judged: _area_steps(judged, keep_only=False)),
+    Measure("sufficiency", "Sufficiency", "How far the probability falls when only the most important words are left (AOPC).",
+            "DeYoung et al. 2020", "lower", -1.0, 1.0, "the random row", lambda judged: _area_steps(judged, keep_only=True)),
+]  # fmt: skip

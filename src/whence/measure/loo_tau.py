@@ -1,0 +1,33 @@
+"""Leave-one-out τ: does the explanation rank words as hiding each one alone does?
+
+  τ_b(scores, ŷ(x) − ŷ(x without word i)) over the words that the model read (Jain & Wallace 2019; Attanasio et al. 2023)
+
+Leave-one-out itself scores 1 by definition. Not defined where either ranking is constant or there are fewer than two words.
+Cost: 1 + words forward passes, shared by all explanations of an example.
+"""
+
+import numpy as np
+from scipy.stats import kendalltau
+
+from whence.explain.tokens import Ask
+from whence.explain.tokens.leave_one_out import leave_one_out_steps
+from whence.measure.measure import Judged, Measure, Value
+from whence.run import Steps
+
+
+def loo_tau_steps(judged: Judged) -> Steps[Value]:
+    effects = yield from leave_one_out_steps(Ask(judged.encoded, judged.target, judged.hide))
+    return rank_agreement(judged.scores[judged.encoded.seen], effects.scores[judged.encoded.seen])
+
+
+def rank_agreement(a: np.ndarray, b: np.ndarray) -> Value:
+    """Kendall's τ_b, or None where it is not defined."""
+    if len(a) < 2 or (a == a[0]).all() or (b == b[0]).all():
+        return None
+    return (float(kendalltau(a, b).statistic),)
+
+
+MEASURES = [
+    Measure("loo_tau", "Leave-one-out τ", "Rank correlation with the effect of hiding each word alone.", "Jain & Wallace 2019",
+            "higher", -1.0, 1.0, "0", loo_tau_steps),
+]  # fmt: skip

@@ -1,0 +1,76 @@
+"""How sure a number is: bootstrap intervals, and a paired permutation test where two things are compared.
+
+Both work on rows of per-example values and any aggregate, and are seeded, so the same rows give the same numbers.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+Aggregate = Callable[[np.ndarray], np.ndarray]
+RESAMPLES = 2000
+_CHUNK = 4_000_000
+"""Numbers held at once while resampling."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """a − b on the same examples, its 95 % interval, and the chance p of a difference this large if the two were exchangeable."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+
+    def to_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+
+def bootstrap(rows: Float[np.ndarray, "examples columns"], aggregate: Aggregate, seed: int = 0) -> Estimate:
+    """The value with its 95 % percentile interval over resampled examples."""
+    resampled = np.concatenate([aggregate(rows[index]) for index in _resampling(len(rows), rows.shape[1], seed)])
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    return Estimate(float(aggregate(rows)), float(low), float(high))
+
+
+def paired_difference(a: np.ndarray, b: np.ndarray, aggregate: Aggregate, seed: int = 0) -> Difference:
+    """Permutation: for each example, a's and b's rows change places with probability one half; two-sided, never exactly 0."""
+    observed = float(aggregate(a) - aggregate(b))
+    gaps = np.concatenate([aggregate(a[index]) - aggregate(b[index]) for index in _resampling(len(a), a.shape[1], seed)])
+    draw = np.random.default_rng([seed, 1])
+    extreme = 0
+    for size in _chunks(RESAMPLES, a.size):
+        swap = draw.random((size, len(a), 1)) < 0.5
+        permuted = aggregate(np.where(swap, b, a)) - aggregate(np.where(swap, a, b))
+        extreme += int((np.abs(permuted) >= abs(observed) - 1e-12).sum())
+    low, high = np.quantile(gaps, [0.025, 0.975])
+    return Difference(observed, float(low), float(high), (extreme + 1) / (RESAMPLES + 1))
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """Holm's correction for looking at many comparisons: adjusted p-values in the order given."""
+    order = np.argsort(p_values)
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        adjusted[i] = highest
+    return adjusted
+
+
+def _resampling(n: int, columns: int, seed: int) -> list[np.ndarray]:
+    draw = np.random.default_rng([seed, 0])
+    return [draw.integers(0, n, size=(size, n)) for size in _chunks(RESAMPLES, n * columns)]
+
+
+def _chunks(total: int, numbers_each: int) -> list[int]:
+    size = max(1, min(total, _CHUNK // max(1, numbers_each)))
+    return [min(size, total - start) for start in range(0, total, size)]
