@@ -6,13 +6,14 @@ Add a published corpus by adding its entry to a file in `readers/` (or a new fil
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from whence.data import hub
 from whence.data.corpus import Corpus
 from whence.data.eraser import is_eraser, open_eraser
-from whence.data.files import data_root
+from whence.data.files import data_root, stored
 from whence.data.readers import cose, evidence, nli, rationales, semeval, sst, topics
-from whence.data.readers.published import Published
+from whence.data.readers.published import Published, PublishedCorpus
 from whence.data.table import Columns, is_table, open_table
 from whence.errors import BadInput, unknown
 
@@ -60,3 +61,23 @@ def open_corpus(
     if not named or is_table(path) or len(path.parts) > 1:
         raise BadInput(f"{name}: no such file or folder; expected a file (.csv, .tsv, .jsonl), a folder, or a corpus's name")
     raise unknown("corpus", name, names())
+
+
+def catalogue(root: Path | None = None) -> list[dict[str, Any]]:
+    """Every named corpus with its task, splits and whether it can be read here; `root` as in `open_corpus`."""
+    below = data_root(root) if root is not None or os.environ.get("WHENCE_DATA") else None
+    rows: list[dict[str, Any]] = []
+    for name in names():
+        corpus = planted()[name](0) if name in planted() else PUBLISHED[name].at(below or Path())
+        files = corpus.files if isinstance(corpus, PublishedCorpus) else ()
+        here = name in planted() or (below is not None and all(_is_stored(below, file.name) for file in files))
+        rows.append({"name": name, "task": corpus.task, "labels": list(corpus.labels), "splits": list(corpus.splits),
+                     "here": here, "about": corpus.about})  # fmt: skip
+    return rows
+
+
+def _is_stored(root: Path, name: str) -> bool:
+    try:
+        return stored(root, name).is_file()
+    except BadInput:
+        return False

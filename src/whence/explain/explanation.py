@@ -42,7 +42,9 @@ class TokenScores:
     def __post_init__(self) -> None:
         expected = sum(len(spans) for spans in self.spans.values())
         if len(self.scores) != expected:
-            raise BadInput(f"explanation of '{self.id}' has {len(self.scores)} scores; expected one for each of {expected} words")
+            raise BadInput(
+                f"explanation of '{self.id}' has {len(self.scores)} scores; expected one for each of {expected} words"
+            )
         if not np.isfinite(self.scores).all():
             raise BadInput(f"explanation of '{self.id}' by {self.method} has a score that is not a finite number")
 
@@ -95,7 +97,7 @@ def load_explanations(path: Path) -> list[TokenScores]:
             raise BadInput(str(item))
         row, value = item
         if value.get("format") != FORMAT:
-            raise BadInput(f"{path}, row {row}: format is {json.dumps(value.get('format'))}; expected \"{FORMAT}\"")
+            raise BadInput(f'{path}, row {row}: format is {json.dumps(value.get("format"))}; expected "{FORMAT}"')
         try:
             loaded.append(TokenScores.from_dict(value))
         except (KeyError, TypeError, ValueError) as error:

@@ -44,7 +44,7 @@ def collate(
         shape = (width,) * token_axes + rows[0].shape[token_axes:]
         out = np.full((len(rows), *shape), fill, dtype=np.float32 if dtype.is_floating_point else np.int64)
         for i, row in enumerate(rows):
-            out[(i, *(slice(0, n) for n in row.shape))] = row
+            out[i][tuple(slice(0, n) for n in row.shape)] = row
         return torch.from_numpy(out).to(device=device, dtype=dtype)
 
     long = torch.int64

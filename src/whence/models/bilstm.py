@@ -42,7 +42,9 @@ class BiLSTMClassifier(WordModel):
     ) -> SequenceClassifierOutput:  # fmt: skip
         h = self.encoder(self.dropout(self.embeddings(input_ids)), attention_mask.sum(1))
         context, weights = self.pool(h, real_tokens(self.config, input_ids, attention_mask), attention)
-        return SequenceClassifierOutput(logits=self.classifier(self.dropout(context)), hidden_states=(h,), attentions=(weights,))
+        return SequenceClassifierOutput(
+            logits=self.classifier(self.dropout(context)), hidden_states=(h,), attentions=(weights,)
+        )
 
     def predict_from(self, h: Tensor, attention: Tensor) -> Tensor:
         """Logits for other attention over states that were encoded before: float[..., labels]."""

@@ -90,7 +90,8 @@ class Classifier:
         if positions is not None:
             # RoBERTa-like models number positions from the padding id on, and so lose the first ones.
             table = getattr(getattr(self.model.base_model, "embeddings", None), "position_embeddings", None)
-            limits.append(positions - (table.padding_idx + 1 if getattr(table, "padding_idx", None) is not None else 0))
+            padding = getattr(table, "padding_idx", None)
+            limits.append(positions - (0 if padding is None else padding + 1))
         shortest = min(limits)
         return int(shortest) if shortest < 10**6 else None
 
@@ -205,7 +206,9 @@ class Classifier:
 
 
 def _reduced(gradient: Tensor, embedding: Tensor) -> Tensor:
-    return torch.stack([(gradient * embedding).sum(-1), gradient.sum(-1), gradient.abs().sum(-1), gradient.norm(dim=-1)], dim=-1)
+    return torch.stack(
+        [(gradient * embedding).sum(-1), gradient.sum(-1), gradient.abs().sum(-1), gradient.norm(dim=-1)], dim=-1
+    )
 
 
 @contextmanager

@@ -38,9 +38,7 @@ class Intervention:
 
     def changes(self) -> frozenset[str]:
         """The names of the fields that are set."""
-        return frozenset(
-            f.name for f in fields(self) if f.name not in ("hide", "seed") and getattr(self, f.name) is not None
-        )
+        return frozenset(f.name for f in fields(self) if f.name not in ("hide", "seed") and getattr(self, f.name) is not None)
 
 
 UNCHANGED = Intervention()

@@ -42,7 +42,7 @@ class WordModel(PreTrainedModel):
     def get_input_embeddings(self) -> nn.Module:
         return self.embeddings
 
-    def set_input_embeddings(self, value: nn.Module) -> None:
+    def set_input_embeddings(self, value: nn.Embedding) -> None:
         self.embeddings = value
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -61,7 +61,7 @@ class WordModel(PreTrainedModel):
                     if "bias_ih" in name:
                         parameter.data[module.hidden_size : 2 * module.hidden_size] = 1.0
         elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=0.1)
+            nn.init.normal_(module.weight)  # a small spread keeps co-attention models from learning which words differ
             if module.padding_idx is not None:
                 module.weight.data[module.padding_idx] = 0.0
         elif isinstance(module, AttentionPool):
@@ -73,7 +73,9 @@ class WordModel(PreTrainedModel):
         found = [(row, vectors[word]) for word, row in vocabulary.items() if word in vectors]
         if found:
             rows = torch.tensor([row for row, _ in found])
-            self.embeddings.weight.data[rows] = torch.stack([torch.from_numpy(vector) for _, vector in found])
+            known = torch.stack([torch.from_numpy(vector) for _, vector in found])
+            self.embeddings.weight.data *= known.std()  # words without a vector are drawn at the same spread
+            self.embeddings.weight.data[rows] = known
         return len(found)
 
 

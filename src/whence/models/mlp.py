@@ -41,4 +41,6 @@ class TokenMLPClassifier(WordModel):
     ) -> SequenceClassifierOutput:  # fmt: skip
         h = torch.tanh(self.project(self.dropout(self.embeddings(input_ids))))
         context, weights = self.pool(h, real_tokens(self.config, input_ids, attention_mask), attention)
-        return SequenceClassifierOutput(logits=self.classifier(self.dropout(context)), hidden_states=(h,), attentions=(weights,))
+        return SequenceClassifierOutput(
+            logits=self.classifier(self.dropout(context)), hidden_states=(h,), attentions=(weights,)
+        )

@@ -35,5 +35,7 @@ def read_vectors(path: Path, vocabulary: Collection[str]) -> Vectors:
             raise BadInput(f"{path}, row {row}: {len(vector)} values; expected {dim} as in the first row")
         vectors[word] = vector
     if not vectors:
-        raise BadInput(f"{path}: none of the {len(wanted)} words of the vocabulary has a vector there; expected lower-case words")
+        raise BadInput(
+            f"{path}: none of the {len(wanted)} words of the vocabulary has a vector there; expected lower-case words"
+        )
     return vectors

@@ -20,6 +20,9 @@ from jaxtyping import Float
 from whence.errors import BadInput
 from whence.models import UNCHANGED, Classifier, Encoded, Intervention, collate, hide_tokens
 
+BACKWARD = frozenset({"gradient", "attention_gradient"})
+"""Extras that cost a backward pass."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
@@ -71,8 +74,8 @@ class Paid:
 
 
 class Runner:
-    """Runs requests on one classifier. `token_budget` bounds a batch (rows × longest row), `backward_share` shrinks it where
-    gradients need the activations kept. `remembered` bounds the memory of plain passes (about 200 bytes each)."""
+    """Runs requests on one classifier. `token_budget` bounds a batch (rows × longest row); `remembered` bounds the memory of
+    plain passes (about 500 bytes each)."""
 
     def __init__(self, classifier: Classifier, token_budget: int = 2048, remembered: int = 2_000_000) -> None:
         self.classifier = classifier
@@ -143,7 +146,7 @@ class Runner:
             if "alignment" in fields and any(len(item[1].encoded.fields) != 2 for item in items):
                 raise BadInput("an alignment needs a pair; a single text was given")
             # activations are kept for a backward pass: a quarter of the rows needs about the same memory
-            budget = self.token_budget // (4 if want & {"gradient", "attention_gradient"} else 1)
+            budget = self.token_budget // (4 if want & BACKWARD else 1)
             items.sort(key=lambda item: -_length(item[1]))
             start = 0
             while start < len(items):
@@ -158,22 +161,27 @@ class Runner:
             else hide_tokens(r.encoded, r.change.keep, r.change.hide, tokenizer.mask_token_id, classifier.pad_id)
             for r in requests
         ]  # fmt: skip
-        want = requests[0].want
-        batch = collate(encoded, classifier.pad_id, classifier.device, [r.change for r in requests], classifier.embedding_dim)
-        backward = bool(want & {"gradient", "attention_gradient"})
-        target = torch.tensor([-1 if r.target is None else r.target for r in requests], device=classifier.device)
-        started = time.perf_counter()
-        out = {name: tensor.cpu().numpy() for name, tensor in classifier.run(batch, want, target if backward else None).items()}
-        self.paid.model_seconds += time.perf_counter() - started
         self.paid.forward += len(requests)
-        self.paid.backward += len(requests) if backward else 0
-        self.paid.tokens += batch.input_ids.numel()
+        self.paid.backward += len(requests) if requests[0].want & BACKWARD else 0
+        self.paid.tokens += len(requests) * max(len(e) for e in encoded)
+        out = self._execute(requests, encoded)
         logits = out.pop("logits")
         probabilities = classifier.probabilities(logits)
         return [
             Result(logits[i], probabilities[i], {name: values[i, : len(e)] for name, values in out.items()})
             for i, e in enumerate(encoded)
         ]
+
+    def _execute(self, requests: list[Request], encoded: list[Encoded]) -> dict[str, np.ndarray]:
+        """One batch through the model: what `Classifier.run` returns, as arrays."""
+        classifier, want = self.classifier, requests[0].want
+        batch = collate(encoded, classifier.pad_id, classifier.device, [r.change for r in requests], classifier.embedding_dim)
+        target = torch.tensor([-1 if r.target is None else r.target for r in requests], device=classifier.device)
+        started = time.perf_counter()
+        found = classifier.run(batch, want, target if want & BACKWARD else None)
+        out = {name: tensor.cpu().numpy() for name, tensor in found.items()}
+        self.paid.model_seconds += time.perf_counter() - started
+        return out
 
 
 def _length(request: Request) -> int:

@@ -4,4 +4,14 @@ from whence.teach.job import Job, default_settings, run_job
 from whence.teach.loop import Settings, label_numbers, metrics, train
 from whence.teach.objectives import OBJECTIVES, parse_objectives
 
-__all__ = ["OBJECTIVES", "Job", "Settings", "default_settings", "label_numbers", "metrics", "parse_objectives", "run_job", "train"]
+__all__ = [
+    "OBJECTIVES",
+    "Job",
+    "Settings",
+    "default_settings",
+    "label_numbers",
+    "metrics",
+    "parse_objectives",
+    "run_job",
+    "train",
+]

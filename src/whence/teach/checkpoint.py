@@ -36,8 +36,8 @@ def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
     model.load_state_dict(load_file(folder / "model.safetensors"))
     moments: dict[int, dict[str, Tensor]] = {}
     for key, value in load_file(folder / "optimizer.safetensors").items():
-        i, name = key.split("/")
-        moments.setdefault(int(i), {})[name] = value
+        index, name = key.split("/")
+        moments.setdefault(int(index), {})[name] = value
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
     random = load_file(folder / "random.safetensors")
     torch.set_rng_state(random["cpu"])

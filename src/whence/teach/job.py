@@ -88,7 +88,9 @@ def _splits(corpus: Corpus, job: Job) -> tuple[dict[str, list[Example]], list[st
     if "dev" in corpus.splits:
         splits["dev"] = corpus.load("dev")
     else:
-        held_out = set(random.Random(job.settings.seed).sample(range(len(splits["train"])), int(DEV_SHARE * len(splits["train"])) or 1))
+        held_out = set(
+            random.Random(job.settings.seed).sample(range(len(splits["train"])), int(DEV_SHARE * len(splits["train"])) or 1)
+        )
         splits["dev"] = [e for i, e in enumerate(splits["train"]) if i in held_out]
         splits["train"] = [e for i, e in enumerate(splits["train"]) if i not in held_out]
         notes.append(f"{corpus.name} has no dev split: {len(splits['dev'])} training examples were held out instead")

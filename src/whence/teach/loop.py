@@ -85,7 +85,9 @@ def train(
                 gold = torch.tensor([labels[i] for i in rows], device=accelerator.device)
                 loss = objective(Step(batch, gold, wrapped(**batch.inputs())))
                 if not torch.isfinite(loss):
-                    raise BadInput(f"the loss is {loss.item()} at epoch {state['epoch'] + 1}, step {state['step']}: lower --learning-rate")
+                    raise BadInput(
+                        f"the loss is {loss.item()} at epoch {state['epoch'] + 1}, step {state['step']}: lower --learning-rate"
+                    )
                 accelerator.backward(loss)
                 accelerator.clip_grad_norm_(model.parameters(), settings.clip)
                 optimizer.step()
@@ -140,7 +142,9 @@ def label_numbers(classifier: Classifier, examples: Sequence[Example]) -> list[i
     found = []
     for example in examples:
         if example.label is None or example.label.lower() not in numbers:
-            raise BadInput(f"example '{example.id}' has label {json.dumps(example.label)}; the model knows {', '.join(classifier.labels)}")
+            raise BadInput(
+                f"example '{example.id}' has label {json.dumps(example.label)}; the model knows {', '.join(classifier.labels)}"
+            )
         found.append(numbers[example.label.lower()])
     return found
 
@@ -155,4 +159,6 @@ def _rate(settings: Settings, step: int, steps: int) -> float:
 def _say_what_was_cut(encoded: Sequence[Encoded], say: Say) -> None:
     cut = [e.unseen for e in encoded if e.unseen]
     if cut:
-        say(f"{len(cut)} of {len(encoded)} texts are longer than the model's limit; {sum(cut)} words at their ends are not read")
+        say(
+            f"{len(cut)} of {len(encoded)} texts are longer than the model's limit; {sum(cut)} words at their ends are not read"
+        )

@@ -22,7 +22,9 @@ def choose_methods(classifier: Classifier, names: Sequence[str] = ()) -> tuple[l
         if not missing:
             chosen.append(method)
         elif names:
-            raise BadInput(f"method '{method.name}' needs the model's {', '.join(missing)}, which {type(classifier.model).__name__} does not offer")
+            raise BadInput(
+                f"method '{method.name}' needs the model's {', '.join(missing)}, which {type(classifier.model).__name__} does not offer"
+            )
         else:
             notes.append(f"{method.title} left out: {type(classifier.model).__name__} does not offer its {', '.join(missing)}")
     return chosen, notes

@@ -16,11 +16,9 @@ from whence.run import Request, Steps
 
 
 def integrated_gradients_steps(ask: Ask, n_steps: int = 20) -> Steps[Scored]:
-    path = [
-        Request(ask.encoded, Intervention(scale=(k + 0.5) / n_steps), want=WANT, target=ask.target) for k in range(n_steps)
-    ]
+    path = [Request(ask.encoded, Intervention(scale=(k + 0.5) / n_steps), want=WANT, target=ask.target) for k in range(n_steps)]
     *points, full, empty = yield [*path, Request(ask.encoded), Request(ask.encoded, Intervention(scale=0.0))]
-    products = np.mean([point.extras["gradient"][:, 0] for point in points], axis=0, dtype=np.float64)
+    products = np.stack([point.extras["gradient"][:, 0] for point in points]).mean(axis=0, dtype=np.float64)
     change = float(full.probabilities[ask.target]) - float(empty.probabilities[ask.target])
     # summed over all content tokens: a token that belongs to no word still took part in the path
     error = abs(float(products[ask.encoded.field >= 0].sum()) - change)

@@ -18,7 +18,9 @@ from whence.explain.tokens.method import Ask, Method, Scored
 from whence.run import Request, Steps
 
 
-def coalitions(n: int, n_samples: int, draw: np.random.Generator) -> tuple[Bool[np.ndarray, "samples n"], Float[np.ndarray, " samples"]]:
+def coalitions(
+    n: int, n_samples: int, draw: np.random.Generator
+) -> tuple[Bool[np.ndarray, "samples n"], Float[np.ndarray, " samples"]]:
     """Proper, non-empty coalitions and their weights in the regression."""
     if 2**n - 2 <= n_samples:
         chosen = [members for size in range(1, n) for members in combinations(range(n), size)]
@@ -36,7 +38,11 @@ def coalitions(n: int, n_samples: int, draw: np.random.Generator) -> tuple[Bool[
 
 
 def shapley_regression(
-    masks: Bool[np.ndarray, "samples n"], values: Float[np.ndarray, " samples"], weights: Float[np.ndarray, " samples"], empty: float, full: float
+    masks: Bool[np.ndarray, "samples n"],
+    values: Float[np.ndarray, " samples"],
+    weights: Float[np.ndarray, " samples"],
+    empty: float,
+    full: float,
 ) -> Float[np.ndarray, " n"]:
     """Least squares under Σ φ = full − empty."""
     n = masks.shape[1]

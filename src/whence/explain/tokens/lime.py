@@ -23,7 +23,10 @@ def hidings(n_words: int, n_samples: int, draw: np.random.Generator) -> Bool[np.
 
 
 def weighted_ridge(
-    masks: Bool[np.ndarray, "samples words"], values: Float[np.ndarray, " samples"], weights: Float[np.ndarray, " samples"], ridge: float
+    masks: Bool[np.ndarray, "samples words"],
+    values: Float[np.ndarray, " samples"],
+    weights: Float[np.ndarray, " samples"],
+    ridge: float,
 ) -> Float[np.ndarray, " words"]:
     """Coefficients without the intercept, which is not penalised."""
     z = masks.astype(np.float64)

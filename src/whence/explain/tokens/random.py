@@ -9,4 +9,8 @@ def random_steps(ask: Ask) -> Steps[Scored]:
     return Scored(ask.generator("random").standard_normal(ask.encoded.word_count))
 
 
-METHODS = [Method("random", "Random", "Numbers drawn at random: what every method must beat.", "–", "none", random_steps, stochastic=True)]
+METHODS = [
+    Method(
+        "random", "Random", "Numbers drawn at random: what every method must beat.", "–", "none", random_steps, stochastic=True
+    )
+]

@@ -1,0 +1,205 @@
+"""The audit: every explainer on every example, every measure on every explanation, shard by shard.
+
+A shard is a few examples with all that was computed for them, written as one Parquet file when whole. A killed audit continues
+with the first shard that is missing. Shards do not depend on each other (each starts with an empty memory of passes), so an
+audit that was interrupted gives the same bytes as one that was not.
+"""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from whence.data import Example
+from whence.errors import BadInput
+from whence.explain import Method, TokenScores, choose_methods, default_hide, explain, save_explanations
+from whence.explain.tokens import METHODS
+from whence.measure import Judged, Measure, choose_measures
+from whence.measure.erasure import erasure_curve_steps
+from whence.measure.summary import summarise
+from whence.models import Classifier, Encoded, Hide
+from whence.run import DryRunner, RunFolder, Runner, measure_speed, progress, write_json
+
+SHARD = 8
+STABILITY_SEED = 1_000_003
+"""Added to the seed for the second run of a method that draws at random; their agreement is its stability."""
+
+
+@dataclass
+class Audit:
+    """What is to be run. `parameters` override a method's own: {"lime": {"n_samples": 1000}}."""
+
+    model: str
+    data: str
+    split: str
+    examples: Sequence[Example]
+    methods: Sequence[str] = ()
+    measures: Sequence[str] = ()
+    hide: Hide | None = None
+    seed: int = 0
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    explanations: dict[str, list[TokenScores]] = field(default_factory=dict)
+    """Explanations made elsewhere, by the name that they get in the table (`whence score`)."""
+
+
+Say = Callable[[str], None]
+
+
+def run_audit(audit: Audit, classifier: Classifier, out: Path, say: Say = print) -> dict[str, Any]:
+    """Run or continue; returns what results.json holds."""
+    if not audit.examples:
+        raise BadInput(f"{audit.data}: no examples to audit; expected at least one")
+    plan = _Plan(audit, classifier)
+    folder = RunFolder(out, plan.config())
+    if folder.results is not None:
+        say(f"{out} is finished already")
+        return folder.results
+    for note in plan.notes:
+        say(note)
+    shards = [list(plan.encoded[i : i + SHARD]) for i in range(0, len(plan.encoded), SHARD)]
+    started, busy, rows = time.perf_counter(), 0.0, []
+    finished = [folder.read_shard(f"{i:05d}") for i in range(len(shards))]
+    done = sum(len(shards[i]) for i, rows_ in enumerate(finished) if rows_ is not None)
+    with progress("auditing", len(plan.encoded), done) as tick:
+        for i, shard in enumerate(shards):
+            rows_here = finished[i]
+            if rows_here is None:
+                runner = Runner(classifier)
+                rows_here = _shard_rows(plan, shard, runner)
+                busy += runner.paid.model_seconds
+                folder.write_shard(f"{i:05d}", rows_here)
+                tick(len(shard))
+            rows += rows_here
+    seconds = time.perf_counter() - started
+    write_json(out / "timing.json", {"seconds": seconds, "model_seconds": busy, "examples": len(plan.encoded) - done})
+    results = summarise(plan.about(), plan.method_facts(), plan.measures, rows, plan.encoded, plan.notes, audit.seed)
+    save_explanations(out / "explanations.jsonl", (TokenScores.from_dict(json.loads(row["explanation"])) for row in rows))
+    folder.finish(results)
+    return folder.results or results
+
+
+SAMPLED = 16
+"""Examples on which a plan counts passes; the rest are taken to be like them."""
+
+
+def plan_audit(audit: Audit, classifier: Classifier) -> dict[str, Any]:
+    """Passes, tokens and an estimate of time for an audit; runs nothing but a few batches to learn the model's speed."""
+    plan = _Plan(audit, classifier)
+    step = max(1, len(plan.encoded) // SAMPLED)
+    sample = plan.encoded[::step][:SAMPLED]
+    runner = DryRunner(classifier)
+    rows = _shard_rows(plan, sample, runner)
+    share = len(plan.encoded) / len(sample)
+    speed = measure_speed(classifier, plan.encoded)
+    per_pass = runner.paid.tokens / max(1, runner.paid.forward)
+    plain, with_gradient = runner.paid.forward - runner.paid.backward, runner.paid.backward
+    seconds = share * per_pass * (plain / speed.forward + with_gradient / speed.backward)
+    of = {row["method"]: {"forward": row["forward"], "backward": row["backward"]} for row in rows}
+    return {
+        "examples": len(plan.encoded), "sampled": len(sample), "requests": round(share * runner.paid.requests),
+        "forward": round(share * runner.paid.forward), "backward": round(share * with_gradient), "tokens": round(share * runner.paid.tokens),
+        "tokens_per_second": {"forward": speed.forward, "backward": speed.backward}, "seconds": seconds, "passes_per_example": of,
+    }  # fmt: skip
+
+
+class _Plan:
+    """An audit with every choice filled in."""
+
+    def __init__(self, audit: Audit, classifier: Classifier) -> None:
+        self.audit, self.classifier = audit, classifier
+        self.hide: Hide = audit.hide or default_hide(classifier)
+        chosen, self.notes = choose_methods(classifier, audit.methods) if audit.methods or not audit.explanations else ([], [])
+        # a random explainer is in every comparison, asked for or not
+        self.methods: list[Method] = [m for m in chosen if m.name != "random"] + [METHODS["random"]]
+        self.measures: list[Measure] = choose_measures(audit.examples, audit.measures)
+        self.encoded: list[Encoded] = classifier.encode(audit.examples)
+        self.foreign = {name: {e.id: e for e in several} for name, several in audit.explanations.items()}
+        for name in audit.parameters:
+            if name not in METHODS:
+                raise BadInput(f"parameters for '{name}', which is no method; expected one of {', '.join(METHODS)}")
+
+    def config(self) -> dict[str, Any]:
+        audit = self.audit
+        return {
+            "job": "audit", "model": audit.model, "fingerprint": self.classifier.fingerprint, "data": audit.data, "split": audit.split,
+            "examples": [e.id for e in audit.examples], "hide": self.hide, "seed": audit.seed,
+            "methods": {m.name: {**m.parameters, **audit.parameters.get(m.name, {})} for m in self.methods},
+            "explanations": sorted(self.foreign), "measures": [m.name for m in self.measures],
+        }  # fmt: skip
+
+    def about(self) -> dict[str, Any]:
+        cut = [e.unseen for e in self.encoded if e.unseen]
+        return {
+            "model": self.audit.model, "fingerprint": self.classifier.fingerprint, "data": self.audit.data, "split": self.audit.split,
+            "examples": len(self.encoded), "task": "pair" if len(self.encoded[0].fields) == 2 else "text",
+            "labels": list(self.classifier.labels), "hide": self.hide, "seed": self.audit.seed,
+            "texts_cut": len(cut), "words_unread": sum(cut), "max_tokens": self.classifier.max_tokens,
+        }  # fmt: skip
+
+    def method_facts(self) -> dict[str, dict[str, Any]]:
+        ours = {
+            m.name: {"title": m.title, "about": m.about, "paper": m.paper, "cost": m.cost, "stochastic": m.stochastic,
+                     "parameters": {**m.parameters, **self.audit.parameters.get(m.name, {})}}
+            for m in self.methods
+        }  # fmt: skip
+        given = {
+            "about": "Explanations read from a file.",
+            "paper": "–",
+            "cost": "unknown",
+            "stochastic": False,
+            "parameters": {},
+        }
+        return {name: {"title": name, **given} for name in self.foreign} | ours
+
+
+def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner) -> list[dict[str, Any]]:
+    """One row for each example and method: the explanation, its values on every measure, its curve and its cost."""
+    rows = []
+    base = {e.example.id: r for e, r in zip(shard, runner.predict(shard), strict=True)}
+    for name in [*plan.foreign, *(m.name for m in plan.methods)]:
+        before = runner.paid.copy()
+        again: list[TokenScores] | None = None
+        if name in plan.foreign:
+            explanations = [_fitting(plan.foreign[name], e, plan.classifier, name) for e in shard]
+        else:
+            method, parameters = METHODS[name], plan.audit.parameters.get(name, {})
+
+            def made(seed: int, method: Method = method, parameters: dict[str, Any] = parameters) -> list[TokenScores]:
+                return explain(runner, shard, method, hide=plan.hide, seed=seed, parameters=parameters)
+
+            explanations = made(plan.audit.seed)
+        paid = runner.paid.minus(before)
+        if name not in plan.foreign and method.stochastic:
+            again = made(plan.audit.seed + STABILITY_SEED)
+        labels = plan.classifier.labels
+        judged = [Judged(e, x, plan.hide, labels.index(x.target)) for e, x in zip(shard, explanations, strict=True)]
+        values = {m.name: runner.drive([m.steps(j) for j in judged]) for m in plan.measures}
+        curves = runner.drive([erasure_curve_steps(j) for j in judged])
+        for i, (encoded, explanation) in enumerate(zip(shard, explanations, strict=True)):
+            result = base[encoded.example.id]
+            rows.append({
+                "id": encoded.example.id, "method": name, "label": encoded.example.label, "predicted": labels[result.label],
+                "probability": float(result.probabilities[result.label]), "explanation": json.dumps(explanation.to_dict()),
+                "values": json.dumps({m: values[m][i] for m in values}), "curve": curves[i],
+                "repeated": None if again is None else list(again[i].scores),
+                "forward": paid.forward / len(shard), "backward": paid.backward / len(shard),
+            })  # fmt: skip
+    return rows
+
+
+def _fitting(given: dict[str, TokenScores], encoded: Encoded, classifier: Classifier, name: str) -> TokenScores:
+    """The explanation of this example from a file, checked against the example's own text and words."""
+    found = given.get(encoded.example.id)
+    if found is None:
+        raise BadInput(f"{name}: no explanation of example '{encoded.example.id}'; expected one for each example")
+    if dict(found.texts) != dict(encoded.example.texts):
+        raise BadInput(f"{name}: the explanation of '{encoded.example.id}' belongs to another text than the data has")
+    if len(found.scores) != encoded.word_count:
+        raise BadInput(
+            f"{name}: '{found.id}' has {len(found.scores)} scores; expected one for each of {encoded.word_count} words"
+        )
+    if found.target not in classifier.labels:
+        raise BadInput(f"{name}: '{found.id}' explains label '{found.target}'; the model knows {', '.join(classifier.labels)}")
+    return found
