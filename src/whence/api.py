@@ -26,9 +26,17 @@ from whence.report.audit_report import verdict, write_report
 from whence.run import Result, Runner
 
 
-def load(source: Any, tokenizer: Any = None) -> "Model":
-    """A classifier from a hub id, a folder, a `transformers` pipeline, or a model object with its tokenizer."""
-    return Model(Classifier.load(source, tokenizer), source if isinstance(source, str | Path) else type(source).__name__)
+def load(source: Any, tokenizer: Any = None, labels: Sequence[str] = ()) -> "Model":
+    """A classifier from a hub id, a folder, a `transformers` pipeline, or a model object with its tokenizer.
+
+    `labels` names its outputs in their order, where the model's own names (`config.id2label`) do not say what they mean.
+    """
+    classifier = Classifier.load(source, tokenizer)
+    if labels:
+        if len(labels) != len(classifier.labels):
+            raise BadInput(f"{len(labels)} labels were given ({', '.join(labels)}); the model has {len(classifier.labels)} outputs")
+        classifier.labels = tuple(labels)
+    return Model(classifier, source if isinstance(source, str | Path) else type(source).__name__)
 
 
 class Model:
@@ -141,6 +149,8 @@ def prepare_audit(
         corpus = open_corpus(data, data_root, columns)
         split = split or next((name for name in ("test", "dev") if name in corpus.splits), next(iter(corpus.splits)))
         examples, name = corpus.load(split, limit, seed), corpus.name
+        if any(example.label is not None for example in examples):
+            loaded.classifier.fit_labels(corpus.labels)
     else:
         examples, name, split = list(data)[:limit], "examples", split or "–"
     job = Audit(

@@ -12,6 +12,7 @@ from whence.cli.options import (
     DataRoot,
     Hiding,
     LabelColumn,
+    Labels,
     Limit,
     Methods,
     ModelName,
@@ -22,6 +23,7 @@ from whence.cli.options import (
     TextColumn,
     columns,
     console,
+    load_model,
     method_parameters,
     print_json,
     quiet,
@@ -47,6 +49,7 @@ def explain(
     split: Split = None,
     limit: Limit = None,
     hide: Hiding = None,
+    labels: Labels = None,
     seed: Seed = 0,
     set_: Parameters = None,
     text_column: TextColumn = None,
@@ -57,7 +60,6 @@ def explain(
 ) -> None:
     """Explain predictions: coloured words in the terminal, or a file of explanations."""
     quiet()
-    from whence.api import load
     from whence.data import Example
     from whence.data.registry import open_corpus
     from whence.explain import save_explanations
@@ -74,7 +76,7 @@ def explain(
         corpus = open_corpus(data or "", data_root, columns(text_column, pair_column, label_column))
         name = split or next((s for s in ("test", "dev") if s in corpus.splits), next(iter(corpus.splits)))
         examples = corpus.load(name, limit, seed)
-    loaded, parameters = load(model), method_parameters(set_)
+    loaded, parameters = load_model(model, labels), method_parameters(set_)
     names = method or ["integrated_gradients"]
     if eraser and len(names) > 1:
         raise BadInput(f"--eraser takes one method, because the format has no field for it; got {', '.join(names)}")
@@ -103,6 +105,7 @@ def audit(
     split: Split = None,
     limit: Limit = None,
     hide: Hiding = None,
+    labels: Labels = None,
     seed: Seed = 0,
     set_: Parameters = None,
     text_column: TextColumn = None,
@@ -116,7 +119,7 @@ def audit(
     from whence import api
 
     report = api.audit(
-        model, data, out, methods=method or (), measures=measure or (), split=split, limit=limit, hide=hide, seed=seed,
+        load_model(model, labels), data, out, methods=method or (), measures=measure or (), split=split, limit=limit, hide=hide, seed=seed,
         data_root=data_root, columns=columns(text_column, pair_column, label_column), parameters=method_parameters(set_), say=say,
     )  # fmt: skip
     show_audit(report, as_json)
@@ -132,6 +135,7 @@ def score(
     measure: Measures = None,
     split: Split = None,
     hide: Hiding = None,
+    labels: Labels = None,
     seed: Seed = 0,
     text_column: TextColumn = None,
     pair_column: PairColumn = None,
@@ -146,7 +150,7 @@ def score(
 
     corpus = open_corpus(data, data_root, columns(text_column, pair_column, label_column))
     name = split or next((s for s in ("test", "dev") if s in corpus.splits), next(iter(corpus.splits)))
-    loaded = api.load(model)
+    loaded = load_model(model, labels)
     examples = {example.id: example for example in corpus.load(name)}
     given = {file.name: api.read_explanations(file, list(examples.values())) for file in explanations}
     ids = [e.id for e in next(iter(given.values()))]
@@ -168,6 +172,7 @@ def plan(
     split: Split = None,
     limit: Limit = None,
     hide: Hiding = None,
+    labels: Labels = None,
     seed: Seed = 0,
     set_: Parameters = None,
     text_column: TextColumn = None,
@@ -182,7 +187,7 @@ def plan(
     from whence.measure.audit import plan_audit
 
     job, classifier = prepare_audit(
-        model, data, method or (), measure or (), split, limit, hide, seed, data_root, columns(text_column, pair_column, label_column),
+        load_model(model, labels), data, method or (), measure or (), split, limit, hide, seed, data_root, columns(text_column, pair_column, label_column),
         method_parameters(set_),
     )  # fmt: skip
     cost = plan_audit(job, classifier)

@@ -17,6 +17,7 @@ DataName = Annotated[
     str, typer.Option("--data", help="A corpus (see `whence data list`), a CSV, TSV or JSONL file, or a folder.")
 ]
 ModelName = Annotated[str, typer.Option("--model", help="A Hugging Face folder or hub id, or a run folder of `whence train`.")]
+Labels = Annotated[str | None, typer.Option("--labels", help="Names of the model's outputs in their order, split by commas.")]
 Methods = Annotated[list[str] | None, typer.Option("--method", help="An explainer; repeat for several. Default: all that fit.")]
 Hiding = Annotated[
     str | None, typer.Option("--hide", help="How a word is hidden: mask, pad or delete. Default: what fits the model.")
@@ -43,6 +44,12 @@ def columns(text: str | None, pair: str | None, label: str | None) -> Any:
     from whence.data.table import Columns
 
     return Columns(text=text, pair=pair, label=label)
+
+
+def load_model(name: str, labels: str | None) -> Any:
+    from whence.api import load
+
+    return load(name, labels=[label.strip() for label in labels.split(",")] if labels else ())
 
 
 def print_json(value: Any) -> None:

@@ -39,7 +39,8 @@ class Classifier:
         self.model = model
         self.tokenizer = copy.deepcopy(tokenizer)
         self.labels = tuple(str(model.config.id2label[i]) for i in range(model.config.num_labels))
-        self.pad_id = next(i for i in (tokenizer.pad_token_id, model.config.pad_token_id, 0) if i is not None)
+        named = getattr(model.config, "pad_token_id", None)  # not every config has one
+        self.pad_id = next(i for i in (tokenizer.pad_token_id, named, 0) if i is not None)
 
     @classmethod
     def load(cls, source: Any, tokenizer: Any = None) -> "Classifier":
@@ -65,6 +66,26 @@ class Classifier:
                 raise
             first = str(error).strip().splitlines()[0]
             raise BadInput(f"cannot load model '{name}' ({first}); expected a folder or a hub id of a classifier") from error
+
+    def fit_labels(self, names: Sequence[str]) -> None:
+        """Call the outputs by a corpus' label names. Matched by name; outputs that have no names (LABEL_0, …) take them in order.
+
+        Only this wrapper's names change, never the model's config.
+        """
+        known = {label.lower() for label in self.labels}
+        if all(name.lower() in known for name in names):
+            return
+        if len(names) != len(self.labels):
+            raise BadInput(
+                f"the data has {len(names)} labels ({', '.join(names)}) and the model {len(self.labels)} ({', '.join(self.labels)}); "
+                "expected the same number, or labels that the model knows by name"
+            )
+        if not all(label.startswith("LABEL_") for label in self.labels):
+            raise BadInput(
+                f"the data has labels {', '.join(names)} and the model {', '.join(self.labels)}; "
+                "expected the same names, or --labels to name the model's outputs in their order"
+            )
+        self.labels = tuple(names)
 
     @property
     def device(self) -> torch.device:
