@@ -1,0 +1,169 @@
+"""Every token explainer against a closed form: a bag of words whose probability is a known function of a sum of weights."""
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+import torch
+from bag_model import DIRECTION, Shape, bag_classifier
+from scipy.integrate import quad
+from sklearn.linear_model import Ridge
+
+from whence.data import Example
+from whence.explain import METHODS, TokenScores, explain
+from whence.explain.tokens import Ask
+from whence.explain.tokens.lime import hidings, lime_steps, weighted_ridge
+from whence.models import Classifier, Encoded
+from whence.run import Runner
+
+WEIGHTS = {"good": 2.5, "bad": -2.0, "film": 0.25, "the": 0.0, "very": 0.75, "not": -1.0, "plot": 0.5}
+TEXT = "the very good film not bad plot"
+
+
+def sigmoid(s: float) -> float:
+    return float(1 / (1 + np.exp(-s)))
+
+
+def slope(s: float) -> float:
+    return sigmoid(s) * (1 - sigmoid(s))
+
+
+@pytest.fixture(scope="module")
+def bag() -> Classifier:
+    return bag_classifier(WEIGHTS)
+
+
+@pytest.fixture(scope="module")
+def encoded(bag: Classifier) -> Encoded:
+    return bag.encode([Example("x", {"text": TEXT})])[0]
+
+
+def weights_of(text: str, weights: dict[str, float] = WEIGHTS) -> np.ndarray:
+    return np.array([weights[word] for word in text.split()])
+
+
+W = weights_of(TEXT)
+
+
+def scores(classifier: Classifier, encoded: Encoded, method: str, target: int = 1, **parameters: object) -> TokenScores:
+    [made] = explain(Runner(classifier), [encoded], METHODS[method], target=target, hide="delete", parameters=parameters)
+    return made
+
+
+def test_gradients(bag: Classifier, encoded: Encoded) -> None:
+    """∂p/∂e_i = p(1−p) v for every word; for the other label with the other sign."""
+    g = slope(W.sum()) * np.array(DIRECTION)
+    expected = {"gradient_l1": np.abs(g).sum(), "gradient_l2": np.linalg.norm(g), "gradient_sum": g.sum()}
+    for name, value in expected.items():
+        assert scores(bag, encoded, name).scores == pytest.approx([value] * len(W), rel=1e-5)
+    assert scores(bag, encoded, "gradient_sum", target=0).scores == pytest.approx([-g.sum()] * len(W), rel=1e-5)
+
+
+def test_input_x_gradient(bag: Classifier, encoded: Encoded) -> None:
+    """e_i · p(1−p) v = p(1−p) w_i."""
+    assert scores(bag, encoded, "input_x_gradient").scores == pytest.approx(slope(W.sum()) * W, abs=1e-6)
+
+
+def test_integrated_gradients(bag: Classifier, encoded: Encoded) -> None:
+    """IG_i = w_i ∫ p(1−p)(t s) dt = w_i (p(s) − p(0))/s: the closed form, and the integral by a numerical rule."""
+    s = W.sum()
+    made = scores(bag, encoded, "integrated_gradients", n_steps=100)
+    assert made.scores == pytest.approx(W * (sigmoid(s) - 0.5) / s, abs=1e-5)
+    assert made.scores == pytest.approx(W * quad(lambda t: slope(t * s), 0, 1)[0], abs=1e-5)
+    assert made.notes["completeness_error"] < 1e-5
+    assert sum(made.scores) == pytest.approx(sigmoid(s) - 0.5, abs=1e-5)
+
+
+@pytest.mark.parametrize(("shape", "power"), [("square", 2), ("cube", 3)])
+def test_integrated_gradients_end_points(shape: Shape, power: int) -> None:
+    """Trap 6 of peers.md: averaging over [0, 29/30] gives 0.967 of x² and 0.935 of x³; the midpoint rule 1 − 1/(4·30²)."""
+    weights = {"good": 0.4, "film": 0.3, "plot": 0.1}
+    classifier = bag_classifier(weights, shape)
+    [item] = classifier.encode([Example("x", {"text": "good film plot"})])
+    made = scores(classifier, item, "integrated_gradients", n_steps=30)
+    assert sum(made.scores) == pytest.approx(0.8**power, rel=1e-3)
+    assert made.notes["completeness_error"] < 1e-3 * 0.8**power
+    assert made.scores == pytest.approx(np.array([0.4, 0.3, 0.1]) / 0.8 * 0.8**power, rel=1e-3)
+    coarse = scores(classifier, item, "integrated_gradients", n_steps=1)  # t = ½ alone: exact for x², ¾ of x³
+    assert sum(coarse.scores) / 0.8**power == pytest.approx({2: 1.0, 3: 0.75}[power], abs=1e-4)
+
+
+def test_leave_one_out(bag: Classifier, encoded: Encoded) -> None:
+    expected = [sigmoid(W.sum()) - sigmoid(W.sum() - w) for w in W]
+    assert scores(bag, encoded, "leave_one_out").scores == pytest.approx(expected, abs=1e-6)
+    assert scores(bag, encoded, "leave_one_out", target=0).scores == pytest.approx([-x for x in expected], abs=1e-6)
+
+
+def shapley(w: np.ndarray) -> np.ndarray:
+    """By the definition: the mean over all coalitions of what a word adds."""
+    n, found = len(w), np.zeros(len(w))
+    for i in range(n):
+        others = [j for j in range(n) if j != i]
+        for size in range(n):
+            for members in combinations(others, size):
+                s = w[list(members)].sum()
+                found[i] += (sigmoid(s + w[i]) - sigmoid(s)) / (n * comb(n - 1, size))
+    return found
+
+
+@pytest.mark.parametrize("text", [TEXT, "good bad", "good", "very good film", "film plot not bad the good"])
+def test_kernel_shap_is_exact_for_short_texts(bag: Classifier, text: str) -> None:
+    [item] = bag.encode([Example("x", {"text": text})])
+    made, w = scores(bag, item, "kernel_shap", n_samples=256), weights_of(text)
+    assert made.scores == pytest.approx(shapley(w), abs=1e-6)
+    assert sum(made.scores) == pytest.approx(sigmoid(w.sum()) - 0.5, abs=1e-6)
+
+
+def test_kernel_shap_sampled(bag: Classifier) -> None:
+    """Efficiency holds exactly however few the samples; with more of them the values approach the exact ones."""
+    text = "the very good film not bad plot very not plot"
+    [item] = bag.encode([Example("x", {"text": text})])
+    w = weights_of(text)
+    exact, errors = shapley(w), []
+    for n_samples in (20, 100, 800):
+        made = scores(bag, item, "kernel_shap", n_samples=n_samples)
+        assert sum(made.scores) == pytest.approx(sigmoid(w.sum()) - 0.5, abs=1e-6)
+        errors.append(np.abs(np.array(made.scores) - exact).max())
+    assert errors[-1] < 0.02
+    assert errors[-1] < errors[0]
+
+
+def test_lime_ranks_words_by_weight(bag: Classifier, encoded: Encoded) -> None:
+    made = np.array(scores(bag, encoded, "lime", n_samples=800).scores)
+    assert np.argsort(made).tolist() == np.argsort(W, kind="stable").tolist()
+    assert np.sign(made[np.abs(W) > 0.3]).tolist() == np.sign(W[np.abs(W) > 0.3]).tolist()
+
+
+def test_lime_finds_a_line(bag: Classifier) -> None:
+    """Where the probability is nearly linear (small weights: p ≈ ½ + s/4), LIME without ridge finds w/4."""
+    small = {word: weight / 100 for word, weight in WEIGHTS.items()}
+    classifier = bag_classifier(small)
+    [item] = classifier.encode([Example("x", {"text": TEXT})])
+    [made] = Runner(classifier).drive([lime_steps(Ask(item, 1, "delete"), n_samples=200, ridge=1e-9)])
+    assert made.scores == pytest.approx(W / 100 / 4, abs=1e-5)
+
+
+def test_weighted_ridge_is_scikit_learns() -> None:
+    draw = np.random.default_rng(0)
+    masks, weights = hidings(6, 50, draw), draw.random(50)
+    values = draw.standard_normal(50)
+    expected = Ridge(alpha=1.0).fit(masks.astype(float), values, sample_weight=weights).coef_
+    assert weighted_ridge(masks, values, weights, 1.0) == pytest.approx(expected)
+
+
+def test_lime_draws_hidings_of_every_size() -> None:
+    masks = hidings(5, 2000, np.random.default_rng(0))
+    assert masks[0].all()
+    hidden = np.bincount((~masks[1:]).sum(axis=1), minlength=6)
+    assert hidden[0] == 0
+    assert (np.abs(hidden[1:] / 1999 - 0.2) < 0.04).all()  # 1 to all words, equally likely
+    assert (np.abs(masks[1:].mean(axis=0) - 0.4) < 0.05).all()  # every word alike: 3 of 5 hidden on average
+
+
+def test_scores_do_not_touch_the_parameters(bag: Classifier, encoded: Encoded) -> None:
+    for name, method in METHODS.items():
+        if not method.needs:
+            scores(bag, encoded, name)
+    assert all(parameter.grad is None for parameter in bag.model.parameters())
+    assert torch.equal(bag.model.direction, torch.tensor(DIRECTION))
