@@ -44,14 +44,17 @@ def shapley_regression(
     empty: float,
     full: float,
 ) -> Float[np.ndarray, " n"]:
-    """Least squares under Σ φ = full − empty."""
+    """Least squares under Σ φ = full − empty.
+
+    φ = equal shares + u with Σ u = 0: a plain least-squares problem in u, of samples × n. Where samples are few, u is the
+    smallest of many solutions.
+    """
     n = masks.shape[1]
     z = masks.astype(np.float64)
-    gram = z.T @ (weights[:, None] * z)
-    right = z.T @ (weights * (values - empty))
-    system = np.block([[gram, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
-    # lstsq: with few samples the system may be singular, and the smallest solution is the sensible one
-    return np.linalg.lstsq(system, np.append(right, full - empty), rcond=None)[0][:n]
+    equal = (full - empty) / n
+    root = np.sqrt(weights)
+    left = root[:, None] * (z - z.mean(axis=1, keepdims=True))
+    return equal + np.linalg.lstsq(left, root * (values - empty - equal * z.sum(axis=1)), rcond=None)[0]
 
 
 def kernel_shap_steps(ask: Ask, n_samples: int = 256) -> Steps[Scored]:
