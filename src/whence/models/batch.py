@@ -37,8 +37,12 @@ class Batch:
 def collate(
     encoded: Sequence[Encoded], pad_id: int, device: torch.device, changes: Sequence[Intervention] = (), dim: int = 0
 ) -> Batch:
-    """Pad on the right. `changes` must all set the same fields (the runner sees to it); `dim` is the width of the embeddings."""
-    width = max(len(e) for e in encoded)
+    """Pad on the right. `changes` must all set the same fields (the runner sees to it); `dim` is the embeddings' width.
+
+    A row without any token (an empty text, or all words deleted, where the tokenizer adds no special tokens) reads one padding
+    token: a model cannot read nothing, and what it says must not depend on the other rows.
+    """
+    width = max(1, *(len(e) for e in encoded))
 
     def stack(rows: Sequence[np.ndarray], fill: float, dtype: torch.dtype, token_axes: int = 1) -> Tensor:
         shape = (width,) * token_axes + rows[0].shape[token_axes:]
@@ -50,7 +54,7 @@ def collate(
     long = torch.int64
     batch = Batch(
         input_ids=stack([e.ids for e in encoded], pad_id, long),
-        attention_mask=stack([np.ones(len(e)) for e in encoded], 0, long),
+        attention_mask=stack([np.ones(max(1, len(e))) for e in encoded], 0, long),
         token_type_ids=None if encoded[0].types is None else stack([e.types for e in encoded if e.types is not None], 0, long),
         content=stack([e.field >= 0 for e in encoded], 0, torch.bool),
     )
