@@ -5,6 +5,7 @@ told apart by people with any colour vision. Texts are hostile: everything is es
 """
 
 import html
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from whence.data import Example
 if TYPE_CHECKING:
     from whence.explain.explanation import TokenScores
 
+Spans = Mapping[str, Sequence[Sequence[int]]]
 FOR, AGAINST = (230, 126, 34), (52, 119, 219)
 
 
@@ -66,26 +68,42 @@ def heatmap_text(explanation: "TokenScores") -> Group:
 
 def heatmap_html(explanation: "TokenScores") -> str:
     """For notebooks and reports: self-contained HTML; hovering over a word shows its number."""
-    relative = iter(zip(strengths(np.array(explanation.scores)), explanation.scores, strict=True))
-    parts = [
+    return (
         f'<div class="whence-heatmap" style="line-height:1.9"><small>{html.escape(visible(explanation.method))} · '
         f"<b>{html.escape(visible(explanation.target))}</b> {explanation.probability:.3f}</small>"
-    ]
-    for name, spans in explanation.spans.items():
-        text, at = explanation.texts[name], 0
-        pieces = [f"<small>{html.escape(name)}: </small>"] if len(explanation.spans) > 1 else []
-        for start, end in spans:
+        f"{words_html(explanation.texts, explanation.spans, explanation.scores)}</div>"
+    )
+
+
+def inline_style(strength: float) -> str:
+    """The attributes of a word that stands on its own, e.g. in a notebook."""
+    r, g, b = FOR if strength > 0 else AGAINST
+    return f'style="background:rgba({r},{g},{b},{abs(strength) * 0.85:.2f});border-radius:3px;padding:1px 2px"'
+
+
+def words_html(
+    texts: Mapping[str, str],
+    spans: Spans,
+    scores: Sequence[float],
+    attributes: Callable[[float], str] = inline_style,
+    marked: Spans | None = None,
+) -> str:
+    """The coloured words alone, a <div> for each text. A word's `attributes` come from its strength; `marked` is underlined."""
+    relative = iter(zip(strengths(np.array(scores, dtype=float)), scores, strict=True))
+    parts = []
+    for name, words in spans.items():
+        text, at, underlined = texts[name], 0, (marked or {}).get(name, ())
+        pieces = [f"<small>{html.escape(visible(name))}: </small>"] if len(spans) > 1 else []
+        for start, end in words:
             strength, score = next(relative)
-            r, g, b = FOR if strength > 0 else AGAINST
+            word = html.escape(visible(text[start:end]))
+            word = f"<u>{word}</u>" if any(a < end and start < b for a, b in underlined) else word
             pieces.append(html.escape(visible(text[at:start])))
-            pieces.append(
-                f'<span title="{score:+.4f}" style="background:rgba({r},{g},{b},{abs(strength) * 0.85:.2f});border-radius:3px;'
-                f'padding:1px 2px">{html.escape(visible(text[start:end]))}</span>'
-            )
+            pieces.append(f'<span title="{score:+.4f}" {attributes(float(strength))}>{word}</span>')
             at = end
         pieces.append(html.escape(visible(text[at:])))
         parts.append(f'<div dir="auto">{"".join(pieces)}</div>')
-    return "".join([*parts, "</div>"])
+    return "".join(parts)
 
 
 def _mixed(strength: float, ground: tuple[int, int, int]) -> tuple[int, int, int]:
