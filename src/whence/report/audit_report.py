@@ -73,12 +73,13 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
         "left_out": _left_out(reading),
         "forests": [figure for m in reading.faithfulness if (figure := _forest(reading, m))],
         "curves": _curves(reading, results.get("curves") or {}, order),
+        "top": shown_value("decision_flip", top) if finite(top := (results.get("agreement") or {}).get("top")) else None,
         "agreement": _agreement(reading, results.get("agreement") or {}),
         "examples": [
             {"title": title, "about": about, "items": [_example(reading, e) for e in given if e["why"] == why]}
             for why, title, about in (
-                ("typical", "Typical examples", "Examples on which the explanations fared about as well as on most."),
-                ("worst", "Worst examples", "Examples on which the explanations fared worst: look here before you trust them."),
+                ("typical", "Typical examples", "Nearest to the median decision flip, all methods together."),
+                ("worst", "Worst examples", "Where changing the label took the most words, all methods together."),
             )
         ],
         "costs": [_cost(reading, method) for method in order],
@@ -131,7 +132,7 @@ def _cell(reading: Reading, method: str, measure: str) -> dict[str, Any]:
         "value": shown_value(measure, row["value"], 1),
         "interval": f"{shown_value(measure, row['low'], 1, bare=True)} – {shown_value(measure, row['high'], 1, bare=True)}",
         "mark": mark if gap or by_construction else "",
-        "said": said if gap or by_construction else "the baseline",
+        "said": said if gap or by_construction else "the baseline" if method == "random" else "not compared with random",
         "kind": {1: "better", -1: "worse", 0: "same"}[standing],
         "bar": round(100 * _progress(reading, method, measure)),
         "best": bool(row["best"]),
@@ -215,7 +216,7 @@ def _example(reading: Reading, example: Mapping[str, Any]) -> dict[str, Any]:
         "predicted": example["predicted"],
         "probability": f"{example['probability']:.2f}",
         "label": example.get("label"),
-        "right": example.get("label") == example["predicted"],
+        "right": str(example.get("label")).lower() == example["predicted"].lower(),  # as accuracy is counted
         "unseen": example.get("unseen_words") or 0,
         "shown": [maps[m] for m in order if m in good or m == "random"],
         "folded": [maps[m] for m in order if m not in good and m != "random"],
@@ -228,13 +229,14 @@ def _by_class(strength: float) -> str:
 
 
 def _cost(reading: Reading, method: str) -> dict[str, Any]:
-    about, dearest = reading.methods[method], max(map(reading.passes, reading.methods))
+    about, own = reading.methods[method], reading.passes(method)
+    dearest = max((p for p in map(reading.passes, reading.methods) if finite(p)), default=0.0)
     settings = {**about.get("parameters", {}), **({"seed": reading.audit["seed"]} if about.get("stochastic") else {})}
     forward, backward = (shown_passes(about["passes"].get(kind, 0)) for kind in ("forward", "backward"))
     return {
         "title": about["title"], "about": about["about"], "paper": about["paper"], "cost": about["cost"],
-        "forward": forward, "backward": backward,
-        "bar": round(100 * reading.passes(method) / dearest, 1) if dearest else 0,
+        "forward": forward if finite(own) else "–", "backward": backward if finite(own) else "–",
+        "bar": round(100 * own / dearest, 1) if dearest and finite(own) else 0,
         "settings": ", ".join(f"{key.replace('_', ' ')} {plain(value)}" for key, value in settings.items()),
         "notes": ", ".join(f"{key.replace('_', ' ')} {plain(value)}" for key, value in about.get("notes", {}).items()),
     }  # fmt: skip

@@ -41,7 +41,13 @@ class Reading:
         return title[0].lower() + title[1:] if title[1:2].islower() else title
 
     def passes(self, method: str) -> float:
-        return sum(float(count) for count in self.methods[method]["passes"].values())
+        """Forward and backward together; infinite for explanations made elsewhere, whose cost nobody knows."""
+        total = sum(float(count) for count in self.methods[method]["passes"].values())
+        return total if total or method == "random" else math.inf
+
+    def cost(self, method: str) -> str:
+        known = math.isfinite(self.passes(method))
+        return f"{counted(self.passes(method), 'pass', 'passes')} an example" if known else "a cost that is not known"
 
     def judged(self, measure: str) -> list[str]:
         """The methods that count on a measure: not random, not leave-one-out on its own ranking, and only with a value."""
@@ -126,8 +132,7 @@ def recommendation(reading: Reading) -> str:
             f"it beats random on {part_of(beaten, len(on))} of the {len(on)} faithfulness measures it is judged on and is the "
             f"best, or level with the best, on {part_of(len(leading), len(on))} of them"
         )
-    cost = counted(reading.passes(name), "pass", "passes")
-    text = f"Show {reading.title(name)}{'' if leading else ', with reserve'}: {text}, at {cost} an example."
+    text = f"Show {reading.title(name)}{'' if leading else ', with reserve'}: {text}, at {reading.cost(name)}."
     return text + (f" Beware: it is worse than random on {listed(map(reading.measure, worse))}." if worse else "")
 
 
@@ -139,10 +144,13 @@ def findings(reading: Reading) -> list[str]:
         named = listed(map(reading.title, useless))
         found.append(f"{named} {verb} not better than random on any faithfulness measure: do not show {them}.")
     found += _level_sentences(reading)
-    for about, measures in (("Agreement with people", PLAUSIBILITY), ("Repeatability", REPEATABILITY)):
-        told = [_sentence(reading, m) for m in measures if m in reading.measures and reading.judged(m)]
-        if told:
-            found.append(f"{about} is another question than faithfulness: on {'. On '.join(told)}.")
+    told = [_sentence(reading, m) for m in PLAUSIBILITY if m in reading.measures and reading.judged(m)]
+    if told:
+        found.append(f"Agreement with people is another question than faithfulness: on {'. On '.join(told)}.")
+    chancy = [m for m in reading.ranked if reading.methods[m].get("stochastic") and (m, "stability") in reading.rows]
+    if chancy:
+        taus = [f"τ {shown_value('stability', reading.rows[m, 'stability']['value'])} ({reading.title(m)})" for m in chancy]
+        found.append(f"Repeatability is another question too; two runs with other seeds agree by {listed(taus)}.")
     return found
 
 
@@ -200,10 +208,10 @@ def _level_sentences(reading: Reading) -> list[str]:
         cheapest, *_, dearest = sorted([best, *others], key=reading.passes)
         text = f"{reading.title(best)} cannot be told apart from {listed(map(reading.title, others), 'or')} on "
         text += f"{listed(map(reading.measure, measures), 'or')} ({sure})"
-        if reading.passes(cheapest) < reading.passes(dearest):
-            cost, most = counted(reading.passes(cheapest), "pass", "passes"), shown_passes(reading.passes(dearest))
+        if reading.passes(cheapest) < reading.passes(dearest) < math.inf:
             word, against = ("cheaper", "against") if len(others) == 1 else ("cheapest", "against up to")
-            text += f": prefer the {word}, {reading.title(cheapest)} ({cost} an example {against} {most})"
+            most = shown_passes(reading.passes(dearest))
+            text += f": prefer the {word}, {reading.title(cheapest)} ({reading.cost(cheapest)} {against} {most})"
         found.append(f"{text}.")
     return found
 
