@@ -20,7 +20,7 @@ from whence.teach import Job, Settings, default_settings, parse_objectives, run_
 
 
 def toy_corpus(n: int = 96) -> Corpus:
-    """"good" makes it positive, "bad" negative; everything else is noise."""
+    """ "good" makes it positive, "bad" negative; everything else is noise."""
 
     def rows(split: str, count: int) -> Iterator[Example]:
         draw = np.random.default_rng(["train", "dev", "test"].index(split))
@@ -34,7 +34,9 @@ def toy_corpus(n: int = 96) -> Corpus:
         return rows(name, count)
 
     sizes = {"train": n, "dev": 20, "test": 20}
-    return Corpus("toy", "text", ("negative", "positive"), {name: (lambda name=name, k=k: split(name, k)) for name, k in sizes.items()})
+    return Corpus(
+        "toy", "text", ("negative", "positive"), {name: (lambda name=name, k=k: split(name, k)) for name, k in sizes.items()}
+    )
 
 
 def job(model: str = "bilstm", **settings: object) -> Job:
@@ -124,7 +126,10 @@ def test_batches_cover_every_example_once() -> None:
 
 
 def test_objectives() -> None:
-    assert parse_objectives(["cross_entropy", "balanced_cross_entropy=0.5"]) == {"cross_entropy": 1.0, "balanced_cross_entropy": 0.5}
+    assert parse_objectives(["cross_entropy", "balanced_cross_entropy=0.5"]) == {
+        "cross_entropy": 1.0,
+        "balanced_cross_entropy": 0.5,
+    }
     with pytest.raises(BadInput, match="unknown objective 'x': expected one of balanced_cross_entropy, cross_entropy"):
         parse_objectives(["x"])
     with pytest.raises(BadInput, match="not a number"):
@@ -132,7 +137,9 @@ def test_objectives() -> None:
 
 
 def test_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="unknown architecture 'bilstn': expected one of bilstm, decomposable, encoder, esim, mlp"):
+    with pytest.raises(
+        BadInput, match="unknown architecture 'bilstn': expected one of bilstm, decomposable, encoder, esim, mlp"
+    ):
         run_job(job(model="bilstn"), toy_corpus(), tmp_path / "a", quiet)
     with pytest.raises(BadInput, match="reads pairs"):
         run_job(job(model="esim"), toy_corpus(), tmp_path / "b", quiet)

@@ -120,6 +120,10 @@ class _Plan:
             if name not in METHODS:
                 raise BadInput(f"parameters for '{name}', which is no method; expected one of {', '.join(METHODS)}")
 
+    def explain(self, runner: Runner, shard: list[Encoded], method: Method, seed: int = 0) -> list[TokenScores]:
+        parameters = self.audit.parameters.get(method.name, {})
+        return explain(runner, shard, method, hide=self.hide, seed=self.audit.seed + seed, parameters=parameters)
+
     def config(self) -> dict[str, Any]:
         audit = self.audit
         return {
@@ -159,20 +163,16 @@ def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner) -> list[dict[
     rows = []
     base = {e.example.id: r for e, r in zip(shard, runner.predict(shard), strict=True)}
     for name in [*plan.foreign, *(m.name for m in plan.methods)]:
-        before = runner.paid.copy()
         again: list[TokenScores] | None = None
+        forward = backward = 0
         if name in plan.foreign:
             explanations = [_fitting(plan.foreign[name], e, plan.classifier, name) for e in shard]
         else:
-            method, parameters = METHODS[name], plan.audit.parameters.get(name, {})
-
-            def made(seed: int, method: Method = method, parameters: dict[str, Any] = parameters) -> list[TokenScores]:
-                return explain(runner, shard, method, hide=plan.hide, seed=seed, parameters=parameters)
-
-            explanations = made(plan.audit.seed)
-        paid = runner.paid.minus(before)
-        if name not in plan.foreign and method.stochastic:
-            again = made(plan.audit.seed + STABILITY_SEED)
+            with runner.ledger() as needed:
+                explanations = plan.explain(runner, shard, METHODS[name])
+                forward, backward = needed()
+            if METHODS[name].stochastic:
+                again = plan.explain(runner, shard, METHODS[name], STABILITY_SEED)
         labels = plan.classifier.labels
         judged = [Judged(e, x, plan.hide, labels.index(x.target)) for e, x in zip(shard, explanations, strict=True)]
         values = {m.name: runner.drive([m.steps(j) for j in judged]) for m in plan.measures}
@@ -184,7 +184,7 @@ def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner) -> list[dict[
                 "probability": float(result.probabilities[result.label]), "explanation": json.dumps(explanation.to_dict()),
                 "values": json.dumps({m: values[m][i] for m in values}), "curve": curves[i],
                 "repeated": None if again is None else list(again[i].scores),
-                "forward": paid.forward / len(shard), "backward": paid.backward / len(shard),
+                "forward": forward / len(shard), "backward": backward / len(shard),
             })  # fmt: skip
     return rows
 

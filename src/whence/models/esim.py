@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from whence.models.layers import PackedLSTM, WordConfig, WordModel
-from whence.models.pairs import co_attention, split_pair
+from whence.models.pairs import Pair, co_attention, split_pair
 
 
 class ESIMConfig(WordConfig):
@@ -45,20 +45,30 @@ class ESIM(WordModel):
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, alignment: Tensor | None = None, **_: Any
     ) -> SequenceClassifierOutput:
         pair = split_pair(self._drop_features(self.embeddings(input_ids)), attention_mask, token_type_ids)
-        pair.a, pair.b = (self.encoder(x, mask.sum(1)) for x, mask in ((pair.a, pair.a_mask), (pair.b, pair.b_mask)))
+        pair.a, pair.b = self._both(self.encoder, pair.a, pair.b, pair)
         to_b, to_a = co_attention(pair.a @ pair.b.transpose(1, 2), pair, alignment)
-        a = self._compose(pair.a, to_b @ pair.b, pair.a_mask)
-        b = self._compose(pair.b, to_a.transpose(1, 2) @ pair.a, pair.b_mask)
-        logits = self.classifier(self.dropout(torch.tanh(self.hidden(self.dropout(torch.cat([a, b], -1))))))
+        a, b = self._enhanced(pair.a, to_b @ pair.b), self._enhanced(pair.b, to_a.transpose(1, 2) @ pair.a)
+        a, b = self._both(self.composer, a, b, pair)
+        summary = torch.cat([_pooled(a, pair.a_mask), _pooled(b, pair.b_mask)], -1)
+        logits = self.classifier(self.dropout(torch.tanh(self.hidden(self.dropout(summary)))))
         return SequenceClassifierOutput(logits=logits, attentions=(to_b, to_a))
 
-    def _compose(self, x: Tensor, aligned: Tensor, mask: Tensor) -> Tensor:
-        enhanced = torch.relu(self.enhance(torch.cat([x, aligned, x - aligned, x * aligned], -1)))
-        v = self.composer(self._drop_features(enhanced), mask.sum(1))
-        mean = (v * mask[..., None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
-        top = v.masked_fill(~mask[..., None], torch.finfo(v.dtype).min).amax(1)
-        return torch.cat([mean, top], -1)
+    def _both(self, lstm: PackedLSTM, a: Tensor, b: Tensor, pair: Pair) -> tuple[Tensor, Tensor]:
+        """One call for both sentences: an LSTM's time goes with the number of steps, hardly with the number of rows."""
+        width = max(a.shape[1], b.shape[1])
+        rows = torch.cat([nn.functional.pad(x, (0, 0, 0, width - x.shape[1])) for x in (a, b)])
+        out = lstm(rows, torch.cat([pair.a_mask.sum(1), pair.b_mask.sum(1)]))
+        return out[: len(a), : a.shape[1]], out[len(a) :, : b.shape[1]]
+
+    def _enhanced(self, x: Tensor, aligned: Tensor) -> Tensor:
+        return self._drop_features(torch.relu(self.enhance(torch.cat([x, aligned, x - aligned, x * aligned], -1))))
 
     def _drop_features(self, x: Tensor) -> Tensor:
         """Dropout with one mask for all tokens of a text."""
         return x * self.dropout(torch.ones_like(x[:, :1]))
+
+
+def _pooled(v: Tensor, mask: Tensor) -> Tensor:
+    """Mean and maximum over real tokens: float[batch, 2 × size]."""
+    mean = (v * mask[..., None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+    return torch.cat([mean, v.masked_fill(~mask[..., None], torch.finfo(v.dtype).min).amax(1)], -1)

@@ -7,6 +7,7 @@ Running the same command again continues; another command in the same folder is 
 import json
 import os
 import platform
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 
 from whence.errors import BadInput
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 LIBRARIES = ("whence", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn")
 
 
@@ -41,7 +43,10 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    write_atomically(path, lambda p: p.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"))
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    # lone surrogates, which a text may hold, cannot be written as UTF-8: they stay JSON escapes
+    text = _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    write_atomically(path, lambda p: p.write_text(text, encoding="utf-8"))
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -9,7 +9,8 @@ for all methods and measures.
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -83,15 +84,26 @@ class Runner:
         self.remembered = remembered
         self.paid = Paid()
         self._memory: dict[bytes, Result] = {}
+        self._ledger: dict[bytes, bool] | None = None
 
     def predict(self, encoded: Sequence[Encoded], tick: Tick | None = None) -> list[Result]:
         """The model as it is, on every example."""
         return self.run([Request(e) for e in encoded], tick)
 
+    @contextmanager
+    def ledger(self) -> Iterator[Callable[[], tuple[int, int]]]:
+        """Count what is asked for, each pass once and whether remembered or not: `with … as needed`, then needed() → (forward,
+        backward). What a method would cost on its own."""
+        noted = self._ledger = {}
+        yield lambda: (len(noted), sum(noted.values()))
+        self._ledger = None
+
     def run(self, requests: Sequence[Request], tick: Tick | None = None) -> list[Result]:
         """Results in the order of the requests. `tick(n)` is called when n more of them are answered."""
         self.paid.requests += len(requests)
         keys = [_key(request) for request in requests]
+        if self._ledger is not None:
+            self._ledger.update((key, bool(r.want & BACKWARD)) for key, r in zip(keys, requests, strict=True))
         waiting = Counter(keys)
         todo: dict[bytes, Request] = {}
         found: dict[bytes, Result] = {}

@@ -85,14 +85,15 @@ def calibrate(
     rows = []
     with progress("calibrating", len(names) * len(encoded)) as tick:
         for name in names:
-            before = runner.paid.copy()
-            explanations = explain(runner, encoded, METHODS[name], hide=hide, seed=seed, tick=tick)
+            with runner.ledger() as needed:
+                explanations = explain(runner, encoded, METHODS[name], hide=hide, seed=seed, tick=tick)
+                forward, _ = needed()
             values = np.array([recovery(x, words) for x, (_, words) in zip(explanations, known, strict=True)])
             row: dict[str, Any] = {"method": name}
             for column, measure in enumerate(("first", "rank", "auprc")):
                 estimate = bootstrap(values[:, [column]], mean, seed)
                 row[measure] = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-            row["forward_passes"] = runner.paid.minus(before).forward / len(encoded)
+            row["forward_passes"] = forward / len(encoded)
             rows.append(row)
     return {
         "examples": len(known), "accuracy": accuracy, "reliance": reliance(classifier, [e for e, _ in known], seed),

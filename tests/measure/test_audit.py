@@ -1,0 +1,143 @@
+"""The audit: resumes to the same bytes, finds what was planted, always has random in the table, counts what it left out."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import own_model, pairs, texts, tiny_bert, tiny_gpt2
+
+import whence
+import whence.measure.audit as audit_module
+from whence.data import Example
+from whence.data.planted import shortcuts
+from whence.errors import BadInput
+from whence.explain import METHODS
+from whence.measure.audit import Audit, plan_audit, run_audit
+from whence.studies.calibrate import calibrate, reliance
+from whence.studies.planted_model import planted_model
+
+FAST = {"lime": {"n_samples": 24}, "kernel_shap": {"n_samples": 24}, "integrated_gradients": {"n_steps": 4}}
+
+
+def quiet(_: str) -> None:
+    return None
+
+
+def job(examples: list[Example], **more: object) -> Audit:
+    return Audit("m", "d", "test", examples, parameters=FAST, **more)  # type: ignore[arg-type]
+
+
+def many(examples: list[Example], n: int = 20) -> list[Example]:
+    """More examples than one shard holds, all with ids of their own."""
+    return [Example(f"{i}", examples[i % len(examples)].texts, examples[i % len(examples)].label) for i in range(n)]
+
+
+@pytest.fixture
+def bert() -> object:
+    torch.manual_seed(0)
+    return tiny_bert()
+
+
+def test_killed_twice_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bert: object) -> None:
+    examples = many(texts())
+    run_audit(job(examples), bert, tmp_path / "whole", quiet)  # type: ignore[arg-type]
+    real, calls = audit_module._shard_rows, 0
+
+    class KilledError(Exception):
+        pass
+
+    def dies_in_the_second_shard(*args: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise KilledError
+        return real(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(audit_module, "_shard_rows", dies_in_the_second_shard)
+    for _ in range(2):
+        calls = 0
+        with pytest.raises(KilledError):
+            run_audit(job(examples), bert, tmp_path / "killed", quiet)  # type: ignore[arg-type]
+    monkeypatch.setattr(audit_module, "_shard_rows", real)
+    run_audit(job(examples), bert, tmp_path / "killed", quiet)  # type: ignore[arg-type]
+    assert (tmp_path / "killed" / "results.json").read_bytes() == (tmp_path / "whole" / "results.json").read_bytes()
+    assert (tmp_path / "killed" / "explanations.jsonl").read_bytes() == (tmp_path / "whole" / "explanations.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["bert", "bilstm", "esim", "gpt2"])
+def test_every_kind_of_model_gets_a_whole_table(tmp_path: Path, kind: str) -> None:
+    torch.manual_seed(0)
+    classifier = {"bert": tiny_bert, "gpt2": tiny_gpt2}.get(kind, lambda: own_model(kind))()
+    results = run_audit(job(pairs() if kind == "esim" else texts()), classifier, tmp_path / "run", quiet)
+    expected = {name for name, m in METHODS.items() if m.needs <= classifier.honours}
+    assert set(results["methods"]) == expected
+    assert "random" in results["methods"]
+    assert len(results["notes"]) == len(METHODS) - len(expected)
+    for line in results["table"]:
+        assert line["low"] <= line["value"] + 1e-9
+        assert line["value"] <= line["high"] + 1e-9
+        assert line["n"] + line["excluded"] == len(texts())
+        facts = results["measures"][line["measure"]]
+        assert facts["low"] - 1e-9 <= line["value"] <= facts["high"] + 1e-9
+    loo = [x for x in results["table"] if (x["method"], x["measure"]) == ("leave_one_out", "loo_tau")]
+    assert loo[0]["value"] == pytest.approx(1.0)
+    assert sum(line["best"] for line in results["table"] if line["measure"] == "decision_flip") == 1
+
+
+def test_long_texts_are_reported(tmp_path: Path, bert: object) -> None:
+    bert.tokenizer.model_max_length = 30  # type: ignore[attr-defined]
+    results = run_audit(job([Example("long", {"text": "good film " * 40}), *texts()]), bert, tmp_path / "run", quiet)  # type: ignore[arg-type]
+    assert results["audit"]["texts_cut"] >= 1
+    assert results["audit"]["words_unread"] > 40
+    assert results["audit"]["max_tokens"] == 30
+
+
+def test_plan_is_an_upper_bound(tmp_path: Path, bert: object) -> None:
+    planned = plan_audit(job(texts()), bert)  # type: ignore[arg-type]
+    results = run_audit(job(texts()), bert, tmp_path / "run", quiet)  # type: ignore[arg-type]
+    for name, passes in planned["passes_per_example"].items():
+        assert passes == pytest.approx(results["methods"][name]["passes"])
+
+
+def test_foreign_explanations_must_fit(tmp_path: Path, bert: object) -> None:
+    model = whence.load(bert)
+    made = model.explain(texts(), method="gradient_l2")
+    with pytest.raises(BadInput, match="no explanation of example '5'"):
+        run_audit(job(texts(), explanations={"f": made[:5]}), bert, tmp_path / "a", quiet)  # type: ignore[arg-type]
+    moved = [Example(e.id, {"text": e.texts["text"] + "!"}, e.label) for e in texts()]
+    with pytest.raises(BadInput, match="another text"):
+        run_audit(job(moved, explanations={"f": made}), bert, tmp_path / "b", quiet)  # type: ignore[arg-type]
+
+
+def test_the_five_line_interface(tmp_path: Path, bert: object) -> None:
+    model = whence.load(bert)
+    explanation = model.explain("A <b>good</b> film", method="lime", n_samples=20)
+    assert explanation.words == ["A", "<", "b", ">", "good", "</", "b", ">", "film"]
+    assert "<b>good" not in explanation._repr_html_()
+    assert model.explain(["good", "bad"], target="neutral")[0].target == "neutral"
+    assert sum(model.predict("good")[0].values()) == pytest.approx(1.0, abs=1e-5)
+    report = whence.audit(model, texts(), tmp_path / "run", methods=["attention"], say=quiet)
+    assert report.path.exists()
+    assert "report.html" in repr(report)
+    assert "<li>" in report._repr_html_()
+    with pytest.raises(BadInput, match="no parameter"):
+        model.explain("good", method="lime", samples=20)
+
+
+def test_calibration_finds_the_planted_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that provably relies on one token: leave-one-out and integrated gradients must point at it."""
+    monkeypatch.setenv("WHENCE_CACHE", str(tmp_path))
+    corpus = shortcuts(0)
+    classifier, folder = planted_model(corpus, "bilstm", epochs=1, limit=2000, say=quiet)
+    examples = corpus.load("test", 60)
+    assert reliance(classifier, examples) == 1.0
+    result = calibrate(classifier, examples, ["leave_one_out", "integrated_gradients"])
+    first = {row["method"]: row["first"]["value"] for row in result["rows"]}
+    assert first["leave_one_out"] >= 0.95
+    assert first["integrated_gradients"] >= 0.95
+    assert first["random"] < 0.2
+    before = (folder / "results.json").stat().st_mtime_ns
+    planted_model(corpus, "bilstm", epochs=1, limit=2000, say=quiet)  # from the cache
+    assert (folder / "results.json").stat().st_mtime_ns == before
+    assert json.loads((folder / "results.json").read_text())["test"]["accuracy"] > 0.98
