@@ -30,7 +30,19 @@ def reviews(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def model(reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    argv = ["train", "--data", str(reviews), "--model", "mlp", "--out", str(tmp_path / "model"), "--epochs", "3", "--learning-rate", "0.02"]
+    argv = [
+        "train",
+        "--data",
+        str(reviews),
+        "--model",
+        "mlp",
+        "--out",
+        str(tmp_path / "model"),
+        "--epochs",
+        "3",
+        "--learning-rate",
+        "0.02",
+    ]
     assert run(argv, monkeypatch) == 0
     capsys.readouterr()
     return tmp_path / "model"
@@ -79,19 +91,38 @@ def test_bad_input_is_one_line_and_code_2(
             assert words in error, (words, error)
 
 
-def test_a_label_outside_the_list_names_its_row(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_label_outside_the_list_names_its_row(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "odd.csv").write_text("text,label\na,pos\nb,neg\nc,meh\n")
-    assert run(["audit", "--model", str(model), "--data", str(tmp_path / "odd.csv"), "--out", str(tmp_path / "o")], monkeypatch) == 2
+    assert (
+        run(["audit", "--model", str(model), "--data", str(tmp_path / "odd.csv"), "--out", str(tmp_path / "o")], monkeypatch)
+        == 2
+    )
     assert "meh" in capsys.readouterr().err
 
 
 def test_explain_audit_score(
     tmp_path: Path, reviews: Path, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["explain", "--model", str(model), "--text", "a good <b>film</b>", "--method", "leave_one_out"], monkeypatch) == 0
+    assert (
+        run(["explain", "--model", str(model), "--text", "a good <b>film</b>", "--method", "leave_one_out"], monkeypatch) == 0
+    )
     assert "good <b>film</b>" in capsys.readouterr().out
     out = tmp_path / "audit"
-    command = ["audit", "--model", str(model), "--data", str(reviews), "--out", str(out), "--method", "leave_one_out", "--method", "attention"]
+    command = [
+        "audit",
+        "--model",
+        str(model),
+        "--data",
+        str(reviews),
+        "--out",
+        str(out),
+        "--method",
+        "leave_one_out",
+        "--method",
+        "attention",
+    ]
     assert run(command, monkeypatch) == 0
     shown = capsys.readouterr().out
     assert "Random" in shown

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import pairs, texts
+from tiny import pairs, texts
 from transformers import FNetConfig, FNetForSequenceClassification, XLNetConfig, XLNetForSequenceClassification
 
 from whence.data import Example

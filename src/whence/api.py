@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from whence.data import Example
+from whence.data import Corpus, Example
 from whence.data.corpus import BadRow
 from whence.data.files import json_rows
 from whence.data.registry import open_corpus
@@ -34,7 +34,9 @@ def load(source: Any, tokenizer: Any = None, labels: Sequence[str] = ()) -> "Mod
     classifier = Classifier.load(source, tokenizer)
     if labels:
         if len(labels) != len(classifier.labels):
-            raise BadInput(f"{len(labels)} labels were given ({', '.join(labels)}); the model has {len(classifier.labels)} outputs")
+            raise BadInput(
+                f"{len(labels)} labels were given ({', '.join(labels)}); the model has {len(classifier.labels)} outputs"
+            )
         classifier.labels = tuple(labels)
     return Model(classifier, source if isinstance(source, str | Path) else type(source).__name__)
 
@@ -120,18 +122,13 @@ class AuditReport:
 
 
 def audit(
-    model: Any, data: str | Path | Sequence[Example], out: str | Path, *, methods: Sequence[str] = (), measures: Sequence[str] = (),
-    split: str | None = None, limit: int | None = None, hide: str | None = None, seed: int = 0, data_root: Path | None = None,
-    columns: Columns | None = None, parameters: dict[str, dict[str, Any]] | None = None,
-    explanations: dict[str, list[TokenScores]] | None = None, say: Say = print,
-) -> AuditReport:  # fmt: skip
+    model: Any, data: str | Path | Sequence[Example], out: str | Path, *, say: Say = print, **options: Any
+) -> AuditReport:
     """Which explanation of this model can be believed? Runs, or continues, in the folder `out` and writes `out`/report.html.
 
-    `data` is a corpus, a file, a folder, or examples. Without a split, `test` is taken, else `dev`, else the first.
+    `options` are those of `prepare_audit`: methods, measures, split, limit, hide, seed, …
     """
-    job, classifier = prepare_audit(
-        model, data, methods, measures, split, limit, hide, seed, data_root, columns, parameters, explanations
-    )
+    job, classifier = prepare_audit(model, data, **options)
     results = run_audit(job, classifier, Path(out), say)
     path = Path(out) / "report.html"
     write_report(results, path)
@@ -139,22 +136,41 @@ def audit(
 
 
 def prepare_audit(
-    model: Any, data: str | Path | Sequence[Example], methods: Sequence[str] = (), measures: Sequence[str] = (), split: str | None = None,
-    limit: int | None = None, hide: str | None = None, seed: int = 0, data_root: Path | None = None, columns: Columns | None = None,
-    parameters: dict[str, dict[str, Any]] | None = None, explanations: dict[str, list[TokenScores]] | None = None,
-) -> tuple[Audit, Classifier]:  # fmt: skip
-    """Arguments of an audit as people give them, made into the job."""
+    model: Any,
+    data: str | Path | Sequence[Example],
+    *,
+    name: str = "examples",
+    methods: Sequence[str] = (),
+    measures: Sequence[str] = (),
+    split: str | None = None,
+    limit: int | None = None,
+    hide: str | None = None,
+    seed: int = 0,
+    data_root: Path | None = None,
+    columns: Columns | None = None,
+    parameters: dict[str, dict[str, Any]] | None = None,
+    explanations: dict[str, list[TokenScores]] | None = None,
+) -> tuple[Audit, Classifier]:
+    """Arguments of an audit as people give them, made into the job.
+
+    `data` is a corpus, a file, a folder, or examples (then `name` says what they are). Without a `split`, test is taken, else dev,
+    else the first; `limit` draws a random few. No methods or measures means all that fit. `parameters` are a method's own settings,
+    such as {"lime": {"n_samples": 1000}}; `explanations` were made elsewhere and are measured beside ours.
+    """
     loaded = model if isinstance(model, Model) else load(model)
     if isinstance(data, str | Path):
         corpus = open_corpus(data, data_root, columns)
-        split = split or next((name for name in ("test", "dev") if name in corpus.splits), next(iter(corpus.splits)))
+        split = split or usual_split(corpus)
         examples, name = corpus.load(split, limit, seed), corpus.name
         if any(example.label is not None for example in examples):
             loaded.classifier.fit_labels(corpus.labels)
     else:
-        examples, name, split = list(data)[:limit], "examples", split or "–"
-    job = Audit(
-        model=loaded.name, data=name, split=split, examples=examples, methods=methods, measures=measures,
-        hide=None if hide is None else check_hide(hide), seed=seed, parameters=parameters or {}, explanations=explanations or {},
-    )  # fmt: skip
+        examples, split = list(data)[:limit], split or "–"
+    hiding = None if hide is None else check_hide(hide)
+    job = Audit(loaded.name, name, split, examples, methods, measures, hiding, seed, parameters or {}, explanations or {})
     return job, loaded.classifier
+
+
+def usual_split(corpus: Corpus) -> str:
+    """What an audit looks at when nothing is said: test, else dev, else the first split."""
+    return next((name for name in ("test", "dev") if name in corpus.splits), next(iter(corpus.splits)))

@@ -9,7 +9,7 @@ import torch
 from bag_model import bag_classifier
 from captum._utils.models.linear_model import SkLearnRidge
 from captum.attr import KernelShap, LayerGradientXActivation, LayerIntegratedGradients, LimeBase, Saliency
-from conftest import pairs, texts
+from tiny import pairs, texts
 from torch import Tensor
 
 from whence.data import Example

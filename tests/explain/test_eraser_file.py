@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import pairs, texts
+from tiny import pairs, texts
 
 from whence.data import Example, word_spans
 from whence.errors import BadInput

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import examples_for, pairs
+from tiny import examples_for, pairs
 
 from whence.data import Example, words
 from whence.errors import BadInput

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import own_model, pairs, texts, tiny_bert, tiny_gpt2
+from tiny import own_model, pairs, texts, tiny_bert, tiny_gpt2
 
 import whence
 import whence.measure.audit as audit_module
@@ -77,7 +77,8 @@ def test_every_kind_of_model_gets_a_whole_table(tmp_path: Path, kind: str) -> No
     for line in results["table"]:
         assert line["low"] <= line["value"] + 1e-9
         assert line["value"] <= line["high"] + 1e-9
-        assert line["n"] + line["excluded"] == len(texts())
+        if line["measure"] != "stability":  # measured on a part of the examples
+            assert line["n"] + line["excluded"] == len(texts())
         facts = results["measures"][line["measure"]]
         assert facts["low"] - 1e-9 <= line["value"] <= facts["high"] + 1e-9
     loo = [x for x in results["table"] if (x["method"], x["measure"]) == ("leave_one_out", "loo_tau")]
@@ -129,7 +130,7 @@ def test_calibration_finds_the_planted_token(tmp_path: Path, monkeypatch: pytest
     """A model that provably relies on one token: leave-one-out and integrated gradients must point at it."""
     monkeypatch.setenv("WHENCE_CACHE", str(tmp_path))
     corpus = shortcuts(0)
-    classifier, folder = planted_model(corpus, "bilstm", epochs=1, limit=2000, say=quiet)
+    classifier, folder = planted_model(corpus, "encoder", epochs=1, limit=6000, say=quiet)
     examples = corpus.load("test", 60)
     assert reliance(classifier, examples) == 1.0
     result = calibrate(classifier, examples, ["leave_one_out", "integrated_gradients"])
@@ -138,6 +139,6 @@ def test_calibration_finds_the_planted_token(tmp_path: Path, monkeypatch: pytest
     assert first["integrated_gradients"] >= 0.95
     assert first["random"] < 0.2
     before = (folder / "results.json").stat().st_mtime_ns
-    planted_model(corpus, "bilstm", epochs=1, limit=2000, say=quiet)  # from the cache
+    planted_model(corpus, "encoder", epochs=1, limit=6000, say=quiet)  # from the cache
     assert (folder / "results.json").stat().st_mtime_ns == before
     assert json.loads((folder / "results.json").read_text())["test"]["accuracy"] > 0.98

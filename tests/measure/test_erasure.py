@@ -5,8 +5,8 @@ from math import ceil
 import numpy as np
 import pytest
 import torch
-from conftest import texts
 from scipy.stats import kendalltau
+from tiny import texts
 
 from whence.data import Example, words
 from whence.explain import METHODS, TokenScores, explain

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import examples_for
+from tiny import examples_for
 
 from whence.data import Example
 from whence.explain import METHODS, TokenScores, default_hide, explain

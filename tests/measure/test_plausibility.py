@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from conftest import MODELS
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
+from tiny import MODELS
 
 from whence.data import Example, word_spans
 from whence.errors import BadInput

@@ -8,7 +8,7 @@ import scipy.stats
 
 from whence.measure.measure import mean
 from whence.measure.plausibility import f1_of_means, mean_over_keys
-from whence.measure.statistics import RESAMPLES, bootstrap, holm, paired_difference
+from whence.measure.statistics import PERMUTATIONS, bootstrap, holm, paired_difference
 
 DRAW = np.random.default_rng(0)
 VALUES = DRAW.exponential(size=40)
@@ -75,7 +75,7 @@ def test_no_difference() -> None:
 
 def test_p_is_never_zero_and_the_same_both_ways() -> None:
     large = paired_difference(A[:, None] + 5, A[:, None], mean)
-    assert 1 / (RESAMPLES + 1) <= large.p < 0.01
+    assert 1 / (PERMUTATIONS + 1) <= large.p < 0.01
     back = paired_difference(A[:, None], A[:, None] + 5, mean)
     assert back.difference == -large.difference
     assert (back.p, back.low, back.high) == pytest.approx((large.p, -large.high, -large.low))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import examples_for, pairs, texts
+from tiny import examples_for, pairs, texts
 from torch import nn
 
 from whence.errors import BadInput

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import MODELS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiny import MODELS
 
 from whence.data import Example, covered, runs, space_spans, word_spans, words
 from whence.models import Classifier, hide_tokens

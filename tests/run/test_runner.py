@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import examples_for
+from tiny import examples_for
 
 from whence.models import Classifier, Intervention
 from whence.run import Paid, Request, Runner, Steps

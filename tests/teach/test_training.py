@@ -19,7 +19,7 @@ from whence.run import Runner
 from whence.teach import Job, Settings, default_settings, parse_objectives, run_job
 
 
-def toy_corpus(n: int = 96) -> Corpus:
+def toy_corpus(n: int = 240) -> Corpus:
     """ "good" makes it positive, "bad" negative; everything else is noise."""
 
     def rows(split: str, count: int) -> Iterator[Example]:
@@ -41,7 +41,7 @@ def toy_corpus(n: int = 96) -> Corpus:
 
 def job(model: str = "bilstm", **settings: object) -> Job:
     options = {"hidden_size": 16} | ({} if model == "encoder" else {"embedding_dim": 16})
-    given = default_settings(model) | {"epochs": 4, "batch_size": 8, "learning_rate": 5e-3, "patience": 4} | settings
+    given = default_settings(model) | {"epochs": 6, "batch_size": 8, "learning_rate": 5e-3, "patience": 4} | settings
     return Job(data="toy", model=model, options=options, settings=Settings(**given))
 
 

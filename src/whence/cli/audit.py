@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from whence.cli.options import (
     AsJson,
@@ -60,6 +60,7 @@ def explain(
 ) -> None:
     """Explain predictions: coloured words in the terminal, or a file of explanations."""
     quiet()
+    from whence.api import usual_split
     from whence.data import Example
     from whence.data.registry import open_corpus
     from whence.explain import save_explanations
@@ -74,7 +75,7 @@ def explain(
         examples = [Example("text", {"text": text} if pair is None else {"premise": text, "hypothesis": pair})]
     else:
         corpus = open_corpus(data or "", data_root, columns(text_column, pair_column, label_column))
-        name = split or next((s for s in ("test", "dev") if s in corpus.splits), next(iter(corpus.splits)))
+        name = split or usual_split(corpus)
         examples = corpus.load(name, limit, seed)
     loaded, parameters = load_model(model, labels), method_parameters(set_)
     names = method or ["integrated_gradients"]
@@ -146,10 +147,11 @@ def score(
     """Measure explanations that were made elsewhere, beside random ones."""
     quiet()
     from whence import api
+    from whence.api import usual_split
     from whence.data.registry import open_corpus
 
     corpus = open_corpus(data, data_root, columns(text_column, pair_column, label_column))
-    name = split or next((s for s in ("test", "dev") if s in corpus.splits), next(iter(corpus.splits)))
+    name = split or usual_split(corpus)
     loaded = load_model(model, labels)
     examples = {example.id: example for example in corpus.load(name)}
     given = {file.name: api.read_explanations(file, list(examples.values())) for file in explanations}
@@ -158,7 +160,7 @@ def score(
     if unknown:
         raise BadInput(f"{explanations[0]}: example '{unknown[0]}' is not in split '{name}' of {data}")
     report = api.audit(
-        loaded, [examples[i] for i in dict.fromkeys(ids)], out, measures=measure or (), split=name, hide=hide, seed=seed,
+        loaded, [examples[i] for i in dict.fromkeys(ids)], out, name=corpus.name, measures=measure or (), split=name, hide=hide, seed=seed,
         explanations=given, say=say,
     )  # fmt: skip
     show_audit(report, as_json)
@@ -187,8 +189,8 @@ def plan(
     from whence.measure.audit import plan_audit
 
     job, classifier = prepare_audit(
-        load_model(model, labels), data, method or (), measure or (), split, limit, hide, seed, data_root, columns(text_column, pair_column, label_column),
-        method_parameters(set_),
+        load_model(model, labels), data, methods=method or (), measures=measure or (), split=split, limit=limit, hide=hide, seed=seed,
+        data_root=data_root, columns=columns(text_column, pair_column, label_column), parameters=method_parameters(set_),
     )  # fmt: skip
     cost = plan_audit(job, classifier)
     if as_json:
@@ -212,15 +214,14 @@ def show_audit(report: Any, as_json: bool) -> None:
     results = report.results
     measures = [name for name in results["measures"] if any(line["measure"] == name for line in results["table"])]
     arrows = {"higher": "↑", "lower": "↓"}
-    table = Table(
-        "method", *(f"{results['measures'][m]['title']} {arrows[results['measures'][m]['direction']]}" for m in measures)
-    )
+    table = Table(Column("method", no_wrap=True))
+    for m in measures:
+        table.add_column(f"{results['measures'][m]['title']} {arrows[results['measures'][m]['direction']]}", justify="right")
     cells = {(line["method"], line["measure"]): line for line in results["table"]}
     for method, facts in results["methods"].items():
         row = [cells.get((method, m)) for m in measures]
-        table.add_row(
-            facts["title"], *("–" if line is None else _cell(line) for line in row), style="dim" if method == "random" else ""
-        )
+        style = "dim" if method == "random" else ""
+        table.add_row(facts["title"], *("–" if line is None else _cell(line) for line in row), style=style)
     console.print(table)
     console.print("bold: best; *: better or worse than random at p < 0.05 (paired permutation test, Holm)", style="dim")
     for line in report.verdict:

@@ -29,7 +29,7 @@ def demo(
     model = Model(planted_model(corpus, "encoder", seed, EPOCHS, say=say)[0], "small transformer trained on planted reviews")
     examples = corpus.load("test", EXAMPLES, seed)
     say(f"auditing its explanations on {len(examples)} test reviews")
-    report = audit(model, examples, out, split="test", seed=seed, say=say)
+    report = audit(model, examples, out, name="planted reviews", split="test", seed=seed, say=say)
     if not as_json:
         console.print("\nThree of them; orange words speak for the predicted label, blue ones against it:")
         for explanation in model.explain(examples[:3], method="leave_one_out"):

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from whence.errors import BadInput
 
-console = Console(highlight=False)
+# a pipe or file has no width of its own: wide enough for the tables
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 150)
 
 DataRoot = Annotated[Path | None, typer.Option("--data-root", help="Folder of the published corpora; default: $WHENCE_DATA.")]
 DataName = Annotated[

@@ -128,7 +128,7 @@ def json_rows(path: Path) -> Numbered:
         if isinstance(row, dict):
             yield number, row
         else:
-            yield BadRow(str(path), number, f"a JSON {type(row).__name__}; expected a JSON object, such as {{\"text\": …}}")
+            yield BadRow(str(path), number, f'a JSON {type(row).__name__}; expected a JSON object, such as {{"text": …}}')
 
 
 def _fields(source: _Lines, delimiter: str, quoted: bool) -> Iterator[list[str] | str]:

@@ -23,6 +23,8 @@ from whence.models import Classifier, Encoded, Hide
 from whence.run import DryRunner, RunFolder, Runner, measure_speed, progress, write_json
 
 SHARD = 8
+REPEATED = 2
+"""Examples of each shard that are explained a second time by methods that draw at random; the table says how many in all."""
 STABILITY_SEED = 1_000_003
 """Added to the seed for the second run of a method that draws at random; their agreement is its stability."""
 
@@ -163,7 +165,7 @@ def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner) -> list[dict[
     rows = []
     base = {e.example.id: r for e, r in zip(shard, runner.predict(shard), strict=True)}
     for name in [*plan.foreign, *(m.name for m in plan.methods)]:
-        again: list[TokenScores] | None = None
+        again: list[TokenScores] = []
         forward = backward = 0
         if name in plan.foreign:
             explanations = [_fitting(plan.foreign[name], e, plan.classifier, name) for e in shard]
@@ -172,7 +174,8 @@ def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner) -> list[dict[
                 explanations = plan.explain(runner, shard, METHODS[name])
                 forward, backward = needed()
             if METHODS[name].stochastic:
-                again = plan.explain(runner, shard, METHODS[name], STABILITY_SEED)
+                again = plan.explain(runner, shard[:: SHARD // REPEATED], METHODS[name], STABILITY_SEED)
+        repeated = {x.id: list(x.scores) for x in again}
         labels = plan.classifier.labels
         judged = [Judged(e, x, plan.hide, labels.index(x.target)) for e, x in zip(shard, explanations, strict=True)]
         values = {m.name: runner.drive([m.steps(j) for j in judged]) for m in plan.measures}
@@ -183,7 +186,7 @@ def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner) -> list[dict[
                 "id": encoded.example.id, "method": name, "label": encoded.example.label, "predicted": labels[result.label],
                 "probability": float(result.probabilities[result.label]), "explanation": json.dumps(explanation.to_dict()),
                 "values": json.dumps({m: values[m][i] for m in values}), "curve": curves[i],
-                "repeated": None if again is None else list(again[i].scores),
+                "repeated": repeated.get(encoded.example.id),
                 "forward": forward / len(shard), "backward": backward / len(shard),
             })  # fmt: skip
     return rows

@@ -41,6 +41,8 @@ def hiding(judged: Judged, words: np.ndarray, keep_only: bool = False) -> Reques
 
 def decision_flip_steps(judged: Judged) -> Steps[Value]:
     order = ranking(judged)
+    if not len(order):
+        return None
     counts = flip_counts(len(order))
     base, *erased = yield [Request(judged.encoded), *(hiding(judged, order[:n]) for n in counts)]
     for n, result in zip(counts, erased, strict=True):

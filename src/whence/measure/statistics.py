@@ -11,6 +11,8 @@ from jaxtyping import Float
 
 Aggregate = Callable[[np.ndarray], np.ndarray]
 RESAMPLES = 2000
+PERMUTATIONS = 10_000
+"""More than resamples: with ten methods, Holm multiplies the smallest p by ten."""
 _CHUNK = 4_000_000
 """Numbers held at once while resampling."""
 
@@ -48,12 +50,12 @@ def paired_difference(a: np.ndarray, b: np.ndarray, aggregate: Aggregate, seed: 
     gaps = np.concatenate([aggregate(a[index]) - aggregate(b[index]) for index in _resampling(len(a), a.shape[1], seed)])
     draw = np.random.default_rng([seed, 1])
     extreme = 0
-    for size in _chunks(RESAMPLES, a.size):
+    for size in _chunks(PERMUTATIONS, a.size):
         swap = draw.random((size, len(a), 1)) < 0.5
         permuted = aggregate(np.where(swap, b, a)) - aggregate(np.where(swap, a, b))
         extreme += int((np.abs(permuted) >= abs(observed) - 1e-12).sum())
     low, high = np.quantile(gaps, [0.025, 0.975])
-    return Difference(observed, float(low), float(high), (extreme + 1) / (RESAMPLES + 1))
+    return Difference(observed, float(low), float(high), (extreme + 1) / (PERMUTATIONS + 1))
 
 
 def holm(p_values: list[float]) -> list[float]:

@@ -115,14 +115,15 @@ def stability_lines(by_method: Mapping[str, Sequence[Row]], seed: int) -> list[d
     lines = []
     for name, mine in by_method.items():
         taus: list[tuple[float, ...]] = [(1.0,)] * len(mine)
-        if mine[0]["repeated"] is not None:
-            both = [rank_agreement(_scores(row), np.array(row["repeated"])) for row in mine]
+        repeated = [row for row in mine if row["repeated"] is not None]
+        if repeated:
+            both = [rank_agreement(_scores(row), np.array(row["repeated"])) for row in repeated]
             taus = [tau for tau in both if tau is not None]
         if taus:
             estimate = bootstrap(np.array(taus), mean, seed)
             lines.append({
                 "method": name, "measure": "stability", "value": estimate.value, "low": estimate.low, "high": estimate.high,
-                "n": len(taus), "excluded": len(mine) - len(taus), "best": False, "vs_random": None, "vs_best": None,
+                "n": len(taus), "excluded": len(repeated or mine) - len(taus), "best": False, "vs_random": None, "vs_best": None,
             })  # fmt: skip
     return lines
 

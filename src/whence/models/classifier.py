@@ -21,7 +21,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreT
 from whence.data import Example
 from whence.errors import BadInput
 from whence.models.attention import Tap, tapped
-from whence.models.batch import Batch
+from whence.models.batch import Batch, collate
 from whence.models.encoding import Encoded, encode
 
 EVERY_MODEL = frozenset({"keep", "embeddings", "scale", "noise"})
@@ -101,7 +101,18 @@ class Classifier:
         """The intervention fields that this model can honour."""
         if self.own:
             return EVERY_MODEL | frozenset(self.model.interventions)
-        return EVERY_MODEL | {"attention", "alignment"} if self.model._can_set_attn_implementation() else EVERY_MODEL
+        return EVERY_MODEL | {"attention", "alignment"} if self._attention_can_be_reached() else EVERY_MODEL
+
+    def _attention_can_be_reached(self) -> bool:
+        """Tried out on one short text: what transformers says of a class is a guess (FNet has no attention and passes)."""
+        if not getattr(self.model.config, "num_hidden_layers", 0):
+            return False
+        [encoded] = encode(self.tokenizer, [Example("", {"text": "a"})], None)
+        try:
+            self.run(collate([encoded], self.pad_id, self.device), frozenset({"attention"}))
+        except BadInput:
+            return False
+        return True
 
     @property
     def max_tokens(self) -> int | None:

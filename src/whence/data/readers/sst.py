@@ -50,9 +50,9 @@ def sentence_row(row: Row, number: str) -> Example:
     return Example(number, {"text": text_of(row, "sentence")}, label)
 
 
-def _splits(folder: str, ending: str, make: Callable[[Row, str], Example | None], rows: Callable[[Path], Numbered]) -> dict[
-    str, Callable[[Path], Rows]
-]:
+def _splits(
+    folder: str, ending: str, make: Callable[[Row, str], Example | None], rows: Callable[[Path], Numbered]
+) -> dict[str, Callable[[Path], Rows]]:
     return {
         split: partial(read, name=f"sst/{folder}/{split}.{ending}", make=make, split=split, rows=rows)
         for split in ("train", "dev", "test")

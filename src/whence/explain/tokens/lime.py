@@ -54,5 +54,5 @@ def lime_steps(ask: Ask, n_samples: int = 256, width: float = 25.0, ridge: float
 
 METHODS = [
     Method("lime", "LIME", "A linear model of the classifier around this text, fitted on random hidings.", "Ribeiro et al. 2016",
-           "n_samples forward", lime_steps, {"n_samples": 256}, stochastic=True),
+           "n_samples forward", lime_steps, {"n_samples": 256, "width": 25.0, "ridge": 1.0}, stochastic=True),
 ]  # fmt: skip
