@@ -77,10 +77,14 @@ def test_bad_input_is_one_line_and_code_2(
         (["explain", "--model", str(reviews), "--text", "x"], "config.json", "save_pretrained"),
         (["explain", "--model", str(model), "--text", "a", "--pair", "b"], "reads single texts", "premise"),
         (["train", "--data", str(reviews), "--model", "bilstn", "--out", str(tmp_path / "x")], "bilstn", "bilstm"),
-        (["train", "--data", str(reviews), "--model", "mlp", "--objective", "hope", "--out", str(tmp_path / "x")], "hope", "cross_entropy"),
+        (
+            ["train", "--data", str(reviews), "--model", "mlp", "--objective", "hope", "--out", str(tmp_path / "x")],
+            "hope",
+            "cross_entropy",
+        ),
         (["train", "--data", str(reviews), "--out", str(tmp_path / "x")], "--model", "issing"),
         (["fly"], "fly", "o such command"),
-    ]  # fmt: skip
+    ]
     for argv, *expected in cases:
         code = run(argv, monkeypatch)
         error = capsys.readouterr().err.strip()

@@ -1,4 +1,4 @@
-"""Whence makes explanations of language models, measures whether they are faithful, and teaches models to be explained faithfully."""
+"""Whence makes explanations of language models, measures whether they are faithful, and teaches models to be so."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -64,17 +64,28 @@ class Model:
         self, texts: Sequence[str] | Sequence[Example], pair: Sequence[str] | None = None, **options: Any
     ) -> list[TokenScores]: ...
     def explain(
-        self, texts: Any, pair: Any = None, method: str = "integrated_gradients", target: str | None = None, hide: str | None = None,
-        seed: int = 0, **parameters: Any,
-    ) -> TokenScores | list[TokenScores]:  # fmt: skip
+        self,
+        texts: Any,
+        pair: Any = None,
+        method: str = "integrated_gradients",
+        target: str | None = None,
+        hide: str | None = None,
+        seed: int = 0,
+        **parameters: Any,
+    ) -> TokenScores | list[TokenScores]:
         """One explanation for one text, a list for a list. `target` is a label's name; default: the predicted one."""
         choose_methods(self.classifier, [method])
         if target is not None and target not in self.labels:
             raise unknown("label", target, self.labels)
         made = explain_texts(
-            self._runner, _as_examples(texts, pair), METHODS[method], target=None if target is None else self.labels.index(target),
-            hide=None if hide is None else check_hide(hide), seed=seed, parameters=parameters,
-        )  # fmt: skip
+            self._runner,
+            _as_examples(texts, pair),
+            METHODS[method],
+            target=None if target is None else self.labels.index(target),
+            hide=None if hide is None else check_hide(hide),
+            seed=seed,
+            parameters=parameters,
+        )
         return made[0] if isinstance(texts, str) else made
 
 
@@ -153,9 +164,9 @@ def prepare_audit(
 ) -> tuple[Audit, Classifier]:
     """Arguments of an audit as people give them, made into the job.
 
-    `data` is a corpus, a file, a folder, or examples (then `name` says what they are). Without a `split`, test is taken, else dev,
-    else the first; `limit` draws a random few. No methods or measures means all that fit. `parameters` are a method's own settings,
-    such as {"lime": {"n_samples": 1000}}; `explanations` were made elsewhere and are measured beside ours.
+    `data` is a corpus, a file, a folder, or examples (then `name` says what they are). Without a `split`, test is taken,
+    else dev, else the first; `limit` draws a random few. No methods or measures means all that fit. `parameters` are a method's
+    own settings, such as {"lime": {"n_samples": 1000}}; `explanations` were made elsewhere and are measured beside ours.
     """
     loaded = model if isinstance(model, Model) else load(model)
     if isinstance(data, str | Path):

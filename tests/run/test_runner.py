@@ -55,10 +55,15 @@ def test_requests_that_differ_are_not_confused(bert: Classifier) -> None:
     [e] = bert.encode(examples_for(bert)[:1])
     keep = np.arange(len(e)) != 2
     changes = [
-        Intervention(), Intervention(keep=keep, hide="mask"), Intervention(keep=keep, hide="pad"), Intervention(keep=keep, hide="delete"),
-        Intervention(scale=0.5), Intervention(noise=0.1, seed=0), Intervention(noise=0.1, seed=1),
+        Intervention(),
+        Intervention(keep=keep, hide="mask"),
+        Intervention(keep=keep, hide="pad"),
+        Intervention(keep=keep, hide="delete"),
+        Intervention(scale=0.5),
+        Intervention(noise=0.1, seed=0),
+        Intervention(noise=0.1, seed=1),
         Intervention(attention=np.full(len(e), 1 / len(e), dtype=np.float32)),
-    ]  # fmt: skip
+    ]
     runner = Runner(bert)
     runner.run([Request(e, c) for c in changes])
     assert runner.paid.forward == len(changes)

@@ -22,7 +22,7 @@ def main() -> None:
     """Entry point: turns errors into exit codes."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     # By default torch's threads spin long while they wait for each other, which makes it many times slower on a machine that is
-    # also doing something else; a tenth of a millisecond is enough. Read when torch is loaded, which verbs do only when they run.
+    # also doing something else; a short spin is enough. Read when torch is loaded, which verbs do only when they run.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     try:
         code = app(standalone_mode=False)

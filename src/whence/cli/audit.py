@@ -120,9 +120,20 @@ def audit(
     from whence import api
 
     report = api.audit(
-        load_model(model, labels), data, out, methods=method or (), measures=measure or (), split=split, limit=limit, hide=hide, seed=seed,
-        data_root=data_root, columns=columns(text_column, pair_column, label_column), parameters=method_parameters(set_), say=say,
-    )  # fmt: skip
+        load_model(model, labels),
+        data,
+        out,
+        methods=method or (),
+        measures=measure or (),
+        split=split,
+        limit=limit,
+        hide=hide,
+        seed=seed,
+        data_root=data_root,
+        columns=columns(text_column, pair_column, label_column),
+        parameters=method_parameters(set_),
+        say=say,
+    )
     show_audit(report, as_json)
 
 
@@ -160,9 +171,17 @@ def score(
     if unknown:
         raise BadInput(f"{explanations[0]}: example '{unknown[0]}' is not in split '{name}' of {data}")
     report = api.audit(
-        loaded, [examples[i] for i in dict.fromkeys(ids)], out, name=corpus.name, measures=measure or (), split=name, hide=hide, seed=seed,
-        explanations=given, say=say,
-    )  # fmt: skip
+        loaded,
+        [examples[i] for i in dict.fromkeys(ids)],
+        out,
+        name=corpus.name,
+        measures=measure or (),
+        split=name,
+        hide=hide,
+        seed=seed,
+        explanations=given,
+        say=say,
+    )
     show_audit(report, as_json)
 
 
@@ -189,9 +208,18 @@ def plan(
     from whence.measure.audit import plan_audit
 
     job, classifier = prepare_audit(
-        load_model(model, labels), data, methods=method or (), measures=measure or (), split=split, limit=limit, hide=hide, seed=seed,
-        data_root=data_root, columns=columns(text_column, pair_column, label_column), parameters=method_parameters(set_),
-    )  # fmt: skip
+        load_model(model, labels),
+        data,
+        methods=method or (),
+        measures=measure or (),
+        split=split,
+        limit=limit,
+        hide=hide,
+        seed=seed,
+        data_root=data_root,
+        columns=columns(text_column, pair_column, label_column),
+        parameters=method_parameters(set_),
+    )
     cost = plan_audit(job, classifier)
     if as_json:
         print_json(cost)

@@ -24,9 +24,15 @@ def check_hide(hide: str) -> Hide:
 
 
 def explain(
-    runner: Runner, encoded: Sequence[Encoded], method: Method, target: int | None = None, hide: Hide | None = None, seed: int = 0,
-    parameters: Mapping[str, Any] | None = None, tick: Tick | None = None,
-) -> list[TokenScores]:  # fmt: skip
+    runner: Runner,
+    encoded: Sequence[Encoded],
+    method: Method,
+    target: int | None = None,
+    hide: Hide | None = None,
+    seed: int = 0,
+    parameters: Mapping[str, Any] | None = None,
+    tick: Tick | None = None,
+) -> list[TokenScores]:
     """Explain each example's predicted label, or `target`. `parameters` override the method's own defaults."""
     classifier = runner.classifier
     hide = hide or default_hide(classifier)

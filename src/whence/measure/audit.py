@@ -100,10 +100,16 @@ def plan_audit(audit: Audit, classifier: Classifier) -> dict[str, Any]:
     seconds = share * per_pass * (plain / speed.forward + with_gradient / speed.backward)
     of = {row["method"]: {"forward": row["forward"], "backward": row["backward"]} for row in rows}
     return {
-        "examples": len(plan.encoded), "sampled": len(sample), "requests": round(share * runner.paid.requests),
-        "forward": round(share * runner.paid.forward), "backward": round(share * with_gradient), "tokens": round(share * runner.paid.tokens),
-        "tokens_per_second": {"forward": speed.forward, "backward": speed.backward}, "seconds": seconds, "passes_per_example": of,
-    }  # fmt: skip
+        "examples": len(plan.encoded),
+        "sampled": len(sample),
+        "requests": round(share * runner.paid.requests),
+        "forward": round(share * runner.paid.forward),
+        "backward": round(share * with_gradient),
+        "tokens": round(share * runner.paid.tokens),
+        "tokens_per_second": {"forward": speed.forward, "backward": speed.backward},
+        "seconds": seconds,
+        "passes_per_example": of,
+    }
 
 
 class _Plan:
@@ -129,20 +135,35 @@ class _Plan:
     def config(self) -> dict[str, Any]:
         audit = self.audit
         return {
-            "job": "audit", "model": audit.model, "fingerprint": self.classifier.fingerprint, "data": audit.data, "split": audit.split,
-            "examples": [e.id for e in audit.examples], "hide": self.hide, "seed": audit.seed,
+            "job": "audit",
+            "model": audit.model,
+            "fingerprint": self.classifier.fingerprint,
+            "data": audit.data,
+            "split": audit.split,
+            "examples": [e.id for e in audit.examples],
+            "hide": self.hide,
+            "seed": audit.seed,
             "methods": {m.name: {**m.parameters, **audit.parameters.get(m.name, {})} for m in self.methods},
-            "explanations": sorted(self.foreign), "measures": [m.name for m in self.measures],
-        }  # fmt: skip
+            "explanations": sorted(self.foreign),
+            "measures": [m.name for m in self.measures],
+        }
 
     def about(self) -> dict[str, Any]:
         cut = [e.unseen for e in self.encoded if e.unseen]
         return {
-            "model": self.audit.model, "fingerprint": self.classifier.fingerprint, "data": self.audit.data, "split": self.audit.split,
-            "examples": len(self.encoded), "task": "pair" if len(self.encoded[0].fields) == 2 else "text",
-            "labels": list(self.classifier.labels), "hide": self.hide, "seed": self.audit.seed,
-            "texts_cut": len(cut), "words_unread": sum(cut), "max_tokens": self.classifier.max_tokens,
-        }  # fmt: skip
+            "model": self.audit.model,
+            "fingerprint": self.classifier.fingerprint,
+            "data": self.audit.data,
+            "split": self.audit.split,
+            "examples": len(self.encoded),
+            "task": "pair" if len(self.encoded[0].fields) == 2 else "text",
+            "labels": list(self.classifier.labels),
+            "hide": self.hide,
+            "seed": self.audit.seed,
+            "texts_cut": len(cut),
+            "words_unread": sum(cut),
+            "max_tokens": self.classifier.max_tokens,
+        }
 
     def method_facts(self) -> dict[str, dict[str, Any]]:
         ours = {

@@ -2,10 +2,11 @@
 
 Words are ranked by decreasing score (ties: the earlier word first) among the N words that the model read.
 
-  decision_flip      smallest share of words, in steps of 5 %, whose hiding changes the predicted label; 1 if none does
-                     (Chrysostomou & Aletras 2021; Serrano & Smith 2019). n_s = max(1, round-half-up(0.05·s·N)), s = 1…20; share n_s/N
-  comprehensiveness  mean over k of ŷ(x) − ŷ(x without its top k)      k = 1, 5, 10, 20, 50 % of N, rounded up (ERASER's bins:
-  sufficiency        mean over k of ŷ(x) − ŷ(only its top k)           DeYoung et al. 2020); every k counts, also where two agree
+  decision_flip      smallest share n_s/N of words whose hiding changes the predicted label; 1 if none does
+                     n_s = max(1, round-half-up(0.05·s·N)), s = 1…20 (Chrysostomou & Aletras 2021; Serrano & Smith 2019)
+  comprehensiveness  mean over k of ŷ(x) − ŷ(x without its top k)
+  sufficiency        mean over k of ŷ(x) − ŷ(only its top k)
+                     k = 1, 5, 10, 20, 50 % of N, rounded up (ERASER's bins: DeYoung et al. 2020); equal ones count too
 
 ŷ is the probability of the explained label. Cost for each explanation: up to 20 + 5 + 5 forward passes, equal ones asked once.
 """
@@ -70,10 +71,37 @@ def erasure_curve_steps(judged: Judged) -> Steps[list[float]]:
 
 
 MEASURES = [
-    Measure("decision_flip", "Decision flip", "Share of words that must be hidden, most important first, until the label changes.",
-            "Chrysostomou & Aletras 2021", "lower", 0.0, 1.0, "the random row", decision_flip_steps),
-    Measure("comprehensiveness", "Comprehensiveness", "How far the probability falls when the most important words are hidden (AOPC).",
-            "DeYoung et al. 2020", "higher", -1.0, 1.0, "the random row", lambda judged: _area_steps(judged, keep_only=False)),
-    Measure("sufficiency", "Sufficiency", "How far the probability falls when only the most important words are left (AOPC).",
-            "DeYoung et al. 2020", "lower", -1.0, 1.0, "the random row", lambda judged: _area_steps(judged, keep_only=True)),
-]  # fmt: skip
+    Measure(
+        "decision_flip",
+        "Decision flip",
+        "Share of words that must be hidden, most important first, until the label changes.",
+        "Chrysostomou & Aletras 2021",
+        "lower",
+        0.0,
+        1.0,
+        "the random row",
+        decision_flip_steps,
+    ),
+    Measure(
+        "comprehensiveness",
+        "Comprehensiveness",
+        "How far the probability falls when the most important words are hidden (AOPC).",
+        "DeYoung et al. 2020",
+        "higher",
+        -1.0,
+        1.0,
+        "the random row",
+        lambda judged: _area_steps(judged, keep_only=False),
+    ),
+    Measure(
+        "sufficiency",
+        "Sufficiency",
+        "How far the probability falls when only the most important words are left (AOPC).",
+        "DeYoung et al. 2020",
+        "lower",
+        -1.0,
+        1.0,
+        "the random row",
+        lambda judged: _area_steps(judged, keep_only=True),
+    ),
+]

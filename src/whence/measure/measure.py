@@ -1,8 +1,8 @@
 """What a measure is: a test of one explanation, as a generator that asks for passes and returns a value.
 
-A measure says which direction is good, its range, and what chance would score. `None` means that it is not defined for an example
-(a constant ranking has no rank correlation); such examples are left out and counted. The value of a whole corpus is the mean
-unless the measure brings its own `aggregate`, which takes the rows of many examples: float[..., examples, columns] → float[...].
+A measure says which direction is good, its range, and what chance would score. `None` means that it is not defined for an
+example (a constant ranking has no rank correlation); such examples are left out and counted. The value of a whole corpus is the
+mean unless the measure brings its own `aggregate`, over the rows of many examples: float[..., examples, columns] → float[...].
 """
 
 from collections.abc import Callable

@@ -26,7 +26,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Difference:
-    """a − b on the same examples, its 95 % interval, and the chance p of a difference this large if the two were exchangeable."""
+    """a − b on the same examples, its 95 % interval, and the chance p of one this large if the two were exchangeable."""
 
     difference: float
     low: float

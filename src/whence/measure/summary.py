@@ -22,9 +22,14 @@ SHOWN = 4
 
 
 STABILITY = {
-    "title": "Stability", "about": "Rank correlation between two runs with other seeds; 1 for methods that draw nothing at random.",
-    "paper": "–", "direction": "higher", "low": -1.0, "high": 1.0, "chance": "0",
-}  # fmt: skip
+    "title": "Stability",
+    "about": "Rank correlation between two runs with other seeds; 1 for methods that draw nothing at random.",
+    "paper": "–",
+    "direction": "higher",
+    "low": -1.0,
+    "high": 1.0,
+    "chance": "0",
+}
 
 
 def summarise(
@@ -121,10 +126,20 @@ def stability_lines(by_method: Mapping[str, Sequence[Row]], seed: int) -> list[d
             taus = [tau for tau in both if tau is not None]
         if taus:
             estimate = bootstrap(np.array(taus), mean, seed)
-            lines.append({
-                "method": name, "measure": "stability", "value": estimate.value, "low": estimate.low, "high": estimate.high,
-                "n": len(taus), "excluded": len(repeated or mine) - len(taus), "best": False, "vs_random": None, "vs_best": None,
-            })  # fmt: skip
+            lines.append(
+                {
+                    "method": name,
+                    "measure": "stability",
+                    "value": estimate.value,
+                    "low": estimate.low,
+                    "high": estimate.high,
+                    "n": len(taus),
+                    "excluded": len(repeated or mine) - len(taus),
+                    "best": False,
+                    "vs_random": None,
+                    "vs_best": None,
+                }
+            )
     return lines
 
 
@@ -170,8 +185,14 @@ def _shown(i: int, why: str, by_method: Mapping[str, Sequence[Row]], encoded: En
         for name in FIELDS["text"] + FIELDS["pair"]
     }
     return {
-        "id": example.id, "why": why, "label": example.label, "predicted": row["predicted"], "probability": row["probability"],
-        "texts": dict(example.texts), "spans": {n: [list(s) for s in spans] for n, spans in zip(encoded.fields, encoded.spans, strict=True)},
+        "id": example.id,
+        "why": why,
+        "label": example.label,
+        "predicted": row["predicted"],
+        "probability": row["probability"],
+        "texts": dict(example.texts),
+        "spans": {n: [list(s) for s in spans] for n, spans in zip(encoded.fields, encoded.spans, strict=True)},
         "scores": {name: json.loads(mine[i]["explanation"])["scores"] for name, mine in by_method.items()},
-        "highlights": {name: [list(s) for s in spans] for name, spans in marked.items() if spans}, "unseen_words": encoded.unseen,
-    }  # fmt: skip
+        "highlights": {name: [list(s) for s in spans] for name, spans in marked.items() if spans},
+        "unseen_words": encoded.unseen,
+    }

@@ -68,7 +68,7 @@ class Classifier:
             raise BadInput(f"cannot load model '{name}' ({first}); expected a folder or a hub id of a classifier") from error
 
     def fit_labels(self, names: Sequence[str]) -> None:
-        """Call the outputs by a corpus' label names. Matched by name; outputs that have no names (LABEL_0, …) take them in order.
+        """Call the outputs by a corpus' label names. Matched by name; outputs without names (LABEL_0, …) take them in order.
 
         Only this wrapper's names change, never the model's config.
         """
@@ -77,8 +77,8 @@ class Classifier:
             return
         if len(names) != len(self.labels):
             raise BadInput(
-                f"the data has {len(names)} labels ({', '.join(names)}) and the model {len(self.labels)} ({', '.join(self.labels)}); "
-                "expected the same number, or labels that the model knows by name"
+                f"the data has {len(names)} labels ({', '.join(names)}) and the model {len(self.labels)} "
+                f"({', '.join(self.labels)}); expected the same number, or labels that the model knows by name"
             )
         if not all(label.startswith("LABEL_") for label in self.labels):
             raise BadInput(

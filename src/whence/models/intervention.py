@@ -27,12 +27,12 @@ class Intervention:
     embeddings: Float[np.ndarray, "tokens dim"] | None = None
     """Replaces the input embeddings."""
     scale: float | None = None
-    """Multiplies the input embeddings of all but special tokens: a point on the path from zero that integrated gradients takes."""
+    """Multiplies the input embeddings of all but special tokens: a point on the path that integrated gradients takes."""
     noise: float | None = None
     """Variance of Gaussian noise on the input embeddings of all but special tokens, drawn from `seed`."""
     seed: int = 0
     attention: Float[np.ndarray, " tokens"] | None = None
-    """Replaces the pooled attention: the one attention layer of a BiLSTM or MLP, the [CLS] row of a transformer's last layer."""
+    """Replaces the pooled attention: the one layer of a BiLSTM or MLP, the [CLS] row of a transformer's last layer."""
     alignment: Float[np.ndarray, "premise hypothesis"] | None = None
     """By word pair; multiplies co-attention after the softmax, without renormalising."""
 

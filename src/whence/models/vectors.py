@@ -1,4 +1,4 @@
-"""Pretrained word vectors from text files (GloVe's and fastText's format: word, then values, split by spaces); .gz and .xz too."""
+"""Pretrained word vectors from text files (GloVe's and fastText's: word, then values, split by spaces); .gz and .xz too."""
 
 from collections.abc import Collection
 from pathlib import Path

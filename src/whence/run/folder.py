@@ -68,8 +68,8 @@ class RunFolder:
             for key in sorted(before.keys() | config.keys()):
                 if before.get(key) != config.get(key):
                     raise BadInput(
-                        f"{path} holds another run: '{key}' is {json.dumps(before.get(key))} there and {json.dumps(config.get(key))} "
-                        "now; expected the same command, or another --out"
+                        f"{path} holds another run: '{key}' is {json.dumps(before.get(key))} there "
+                        f"and {json.dumps(config.get(key))} now; expected the same command, or another --out"
                     )
         elif path.exists() and any(path.iterdir()):
             raise BadInput(f"{path} is not empty and holds no run (no config.json); expected a new or empty folder")

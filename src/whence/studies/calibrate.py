@@ -1,9 +1,10 @@
 """Calibration: explainers against planted reasons, the only place where the truth is known.
 
-A model is trained on a planted corpus. First it is shown that it relies on what was planted: wherever the planted words are replaced
-by those of another class the prediction must change (share = `reliance`). Then each explainer is asked, and scored by
+A model is trained on a planted corpus. First it is shown that it relies on what was planted: where the planted words are
+replaced by those of another class, the prediction must change (share = `reliance`). Then each explainer is asked, and scored by
 
-  first      share of examples whose top word is a planted one                 rank     mean reciprocal rank of the first planted word
+  first      share of examples whose top word is a planted one
+  rank       mean reciprocal rank of the first planted word
   auprc      area under the precision–recall curve of its scores against the planted words
 
 with bootstrap intervals, beside random and the chance level of `first` (the mean share of planted words).
@@ -96,7 +97,12 @@ def calibrate(
             row["forward_passes"] = forward / len(encoded)
             rows.append(row)
     return {
-        "examples": len(known), "accuracy": accuracy, "reliance": reliance(classifier, [e for e, _ in known], seed),
-        "chance_first": float(np.mean([words.mean() for _, words in known])), "hide": hide or default_hide(classifier), "seed": seed,
-        "rows": sorted(rows, key=lambda row: -row["first"]["value"]), "notes": notes,
-    }  # fmt: skip
+        "examples": len(known),
+        "accuracy": accuracy,
+        "reliance": reliance(classifier, [e for e, _ in known], seed),
+        "chance_first": float(np.mean([words.mean() for _, words in known])),
+        "hide": hide or default_hide(classifier),
+        "seed": seed,
+        "rows": sorted(rows, key=lambda row: -row["first"]["value"]),
+        "notes": notes,
+    }

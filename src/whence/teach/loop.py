@@ -1,7 +1,7 @@
 """The one training loop: any model, objective terms that add up, the best epoch by dev macro-F1, early stopping, exact resume.
 
-The order of batches is drawn from (seed, epoch) alone and random state is part of a checkpoint, so a training that was killed and
-continued ends with the same weights as one that ran through.
+The order of batches is drawn from (seed, epoch) alone and random state is part of a checkpoint, so a training that was killed
+and continued ends with the same weights as one that ran through.
 """
 
 import json

@@ -23,7 +23,7 @@ def choose_methods(classifier: Classifier, names: Sequence[str] = ()) -> tuple[l
             chosen.append(method)
         elif names:
             raise BadInput(
-                f"method '{method.name}' needs the model's {', '.join(missing)}, which {type(classifier.model).__name__} does not offer"
+                f"method '{method.name}' needs the model's {', '.join(missing)}: {type(classifier.model).__name__} gives none"
             )
         else:
             notes.append(f"{method.title} left out: {type(classifier.model).__name__} does not offer its {', '.join(missing)}")

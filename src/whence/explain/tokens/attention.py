@@ -1,7 +1,7 @@
-"""Attention as explanation: the pooled attention α_i, head-averaged ([CLS] row of the last layer, or the one layer of a BiLSTM).
+"""Attention as explanation: the pooled attention α_i, head-averaged ([CLS] row of the last layer, or a BiLSTM's one layer).
 
   attention            α_i                       (1 forward)
-  attention_gradient   α_i · ∂ŷ/∂α_i             (1 forward + 1 backward; Serrano & Smith 2019; heads averaged before the product)
+  attention_gradient   α_i · ∂ŷ/∂α_i             (1 forward + 1 backward; Serrano & Smith 2019; heads averaged first)
 
 Special tokens get attention too; it is left out, not shared among the words.
 """
@@ -23,8 +23,22 @@ def attention_gradient_steps(ask: Ask) -> Steps[Scored]:
 
 
 METHODS = [
-    Method("attention", "Attention α", "How much attention the word gets where the model reads the sentence.", "Bahdanau et al. 2015",
-           "1 forward", attention_steps, needs=NEEDS),
-    Method("attention_gradient", "α∇α", "Attention times its gradient: attention that matters to the output.", "Serrano & Smith 2019",
-           "1 forward + 1 backward", attention_gradient_steps, needs=NEEDS),
-]  # fmt: skip
+    Method(
+        "attention",
+        "Attention α",
+        "How much attention the word gets where the model reads the sentence.",
+        "Bahdanau et al. 2015",
+        "1 forward",
+        attention_steps,
+        needs=NEEDS,
+    ),
+    Method(
+        "attention_gradient",
+        "α∇α",
+        "Attention times its gradient: attention that matters to the output.",
+        "Serrano & Smith 2019",
+        "1 forward + 1 backward",
+        attention_gradient_steps,
+        needs=NEEDS,
+    ),
+]

@@ -23,8 +23,23 @@ def _method(name: str, title: str, about: str, paper: str) -> Method:
 
 
 METHODS = [
-    _method("gradient_l1", "Gradient (L1)", "How strongly the probability reacts to the word's embedding, sum of magnitudes.", "Simonyan et al. 2014"),
+    _method(
+        "gradient_l1",
+        "Gradient (L1)",
+        "How strongly the probability reacts to the word's embedding, sum of magnitudes.",
+        "Simonyan et al. 2014",
+    ),
     _method("gradient_l2", "Gradient (L2)", "The same with the Euclidean norm.", "Simonyan et al. 2014"),
-    _method("gradient_sum", "Gradient (sum)", "The signed sum of the gradient; a weak baseline, kept because tools use it.", "Atanasova et al. 2020"),
-    _method("input_x_gradient", "Input × gradient", "First-order estimate of what taking the embedding to zero would do.", "Kindermans et al. 2016"),
-]  # fmt: skip
+    _method(
+        "gradient_sum",
+        "Gradient (sum)",
+        "The signed sum of the gradient; a weak baseline, kept because tools use it.",
+        "Atanasova et al. 2020",
+    ),
+    _method(
+        "input_x_gradient",
+        "Input × gradient",
+        "First-order estimate of what taking the embedding to zero would do.",
+        "Kindermans et al. 2016",
+    ),
+]

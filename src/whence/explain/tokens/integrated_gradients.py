@@ -26,6 +26,13 @@ def integrated_gradients_steps(ask: Ask, n_steps: int = 20) -> Steps[Scored]:
 
 
 METHODS = [
-    Method("integrated_gradients", "Integrated gradients", "Gradients gathered on the way from no words to all words; adds up to the change in probability.",
-           "Sundararajan et al. 2017", "n_steps × (forward + backward) + 2 forward", integrated_gradients_steps, {"n_steps": 20}),
-]  # fmt: skip
+    Method(
+        "integrated_gradients",
+        "Integrated gradients",
+        "Gradients gathered on the way from no words to all words; adds up to the change in probability.",
+        "Sundararajan et al. 2017",
+        "n_steps × (forward + backward) + 2 forward",
+        integrated_gradients_steps,
+        {"n_steps": 20},
+    ),
+]

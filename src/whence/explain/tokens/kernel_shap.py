@@ -4,8 +4,8 @@ With v(S) the target's probability when only the words in S are seen, φ minimis
 π(S) = (n−1) / (C(n,|S|) |S| (n−|S|)), under Σ φ_i = v(all) − v(∅). The constraint is solved for exactly (Lagrange).
 
 If all 2ⁿ coalitions fit into n_samples they are all taken, and the values are exact. Else sizes are drawn in proportion to the
-kernel's mass on them and coalitions come in complementary pairs, which removes most of the variance (Covert & Lee 2021); drawn so,
-every sample has equal weight. Cost: at most n_samples + 2 forward passes.
+kernel's mass on them and coalitions come in complementary pairs, which removes most of the variance (Covert & Lee 2021); drawn
+so, every sample has equal weight. Cost: at most n_samples + 2 forward passes.
 """
 
 from itertools import combinations
@@ -78,6 +78,14 @@ def kernel_shap_steps(ask: Ask, n_samples: int = 256) -> Steps[Scored]:
 
 
 METHODS = [
-    Method("kernel_shap", "Kernel SHAP", "Shapley values: a fair share of the probability for every word.", "Lundberg & Lee 2017",
-           "at most n_samples + 2 forward", kernel_shap_steps, {"n_samples": 256}, stochastic=True),
-]  # fmt: skip
+    Method(
+        "kernel_shap",
+        "Kernel SHAP",
+        "Shapley values: a fair share of the probability for every word.",
+        "Lundberg & Lee 2017",
+        "at most n_samples + 2 forward",
+        kernel_shap_steps,
+        {"n_samples": 256},
+        stochastic=True,
+    ),
+]

@@ -22,6 +22,12 @@ def leave_one_out_steps(ask: Ask) -> Steps[Scored]:
 
 
 METHODS = [
-    Method("leave_one_out", "Leave-one-out", "What the probability loses when the word is hidden.", "Robnik-Šikonja & Kononenko 2008; Li et al. 2016",
-           "1 + words forward", leave_one_out_steps),
-]  # fmt: skip
+    Method(
+        "leave_one_out",
+        "Leave-one-out",
+        "What the probability loses when the word is hidden.",
+        "Robnik-Šikonja & Kononenko 2008; Li et al. 2016",
+        "1 + words forward",
+        leave_one_out_steps,
+    ),
+]

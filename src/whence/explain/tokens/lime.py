@@ -1,7 +1,7 @@
 """LIME (Ribeiro et al. 2016): a weighted ridge regression on random hidings.
 
-Masks z ∈ {0,1}^words: first everything kept, then as in the authors' text explainer a uniform number of words is hidden, chosen at
-random. Weights π(z) = sqrt(exp(−D²/width²)), D = 100 × cosine distance to the full mask, width = 25 (the released defaults).
+Masks z ∈ {0,1}^words: first everything kept, then as in the authors' text explainer a uniform number of words is hidden,
+chosen at random. Weights π(z) = sqrt(exp(−D²/width²)), D = 100 × cosine distance to the full mask, width = 25 (as released).
 
   argmin_{b,w}  Σ π(z) (ŷ(z) − b − wᵀz)² + ridge · ‖w‖²      scores = w
 
@@ -53,6 +53,14 @@ def lime_steps(ask: Ask, n_samples: int = 256, width: float = 25.0, ridge: float
 
 
 METHODS = [
-    Method("lime", "LIME", "A linear model of the classifier around this text, fitted on random hidings.", "Ribeiro et al. 2016",
-           "n_samples forward", lime_steps, {"n_samples": 256, "width": 25.0, "ridge": 1.0}, stochastic=True),
-]  # fmt: skip
+    Method(
+        "lime",
+        "LIME",
+        "A linear model of the classifier around this text, fitted on random hidings.",
+        "Ribeiro et al. 2016",
+        "n_samples forward",
+        lime_steps,
+        {"n_samples": 256, "width": 25.0, "ridge": 1.0},
+        stochastic=True,
+    ),
+]

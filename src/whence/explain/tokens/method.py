@@ -1,7 +1,7 @@
 """What a token explainer is: a generator for one example that asks for passes and returns a number for every word.
 
-Sub-words are merged into words by summing. Scores are for the target label: positive speaks for it. A method never sees the model;
-it yields requests, so its cost can be counted before it is paid (`whence plan`), and many examples run side by side.
+Sub-words are merged into words by summing. Scores are for the target label: positive speaks for it. A method never sees the
+model; it yields requests, so its cost can be counted before it is paid (`whence plan`), and many examples run side by side.
 """
 
 import zlib
