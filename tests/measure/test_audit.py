@@ -130,7 +130,7 @@ def test_calibration_finds_the_planted_token(tmp_path: Path, monkeypatch: pytest
     """A model that provably relies on one token: leave-one-out and integrated gradients must point at it."""
     monkeypatch.setenv("WHENCE_CACHE", str(tmp_path))
     corpus = shortcuts(0)
-    classifier, folder = planted_model(corpus, "encoder", epochs=1, limit=6000, say=quiet)
+    classifier, folder = planted_model(corpus, "bilstm", epochs=2, say=quiet)
     examples = corpus.load("test", 60)
     assert reliance(classifier, examples) == 1.0
     result = calibrate(classifier, examples, ["leave_one_out", "integrated_gradients"])
@@ -139,6 +139,6 @@ def test_calibration_finds_the_planted_token(tmp_path: Path, monkeypatch: pytest
     assert first["integrated_gradients"] >= 0.95
     assert first["random"] < 0.2
     before = (folder / "results.json").stat().st_mtime_ns
-    planted_model(corpus, "encoder", epochs=1, limit=6000, say=quiet)  # from the cache
+    planted_model(corpus, "bilstm", epochs=2, say=quiet)  # from the cache
     assert (folder / "results.json").stat().st_mtime_ns == before
     assert json.loads((folder / "results.json").read_text())["test"]["accuracy"] > 0.98

@@ -2,9 +2,9 @@
 
   h = BiLSTM(e);  α = attention over real tokens;  ŷ = W Σ α h + b
 
-Defaults as in the released code (Wiegreffe & Pinter 2019, §3; Jain & Wallace 2019): hidden 128 per direction, additive attention
-through 128 units, no dropout. The paper's code has one sigmoid output; ours has one logit per label, which for two classes is the
-same model. `forward(attention=…)` imposes α (uniform, a guide, an adversary, a permutation).
+Defaults as in the released code (Wiegreffe & Pinter 2019, §3; Jain & Wallace 2019): hidden 128 per direction, additive
+attention through 128 units, no dropout. The paper's code has one sigmoid output; ours has one logit per label, which for two
+classes is the same model. `forward(attention=…)` imposes α (uniform, a guide, an adversary, a permutation).
 """
 
 from typing import Any
