@@ -59,7 +59,7 @@ def heatmap_text(explanation: "TokenScores") -> Group:
             strength = float(next(relative))
             if abs(strength) >= 0.05:
                 colour = _mixed(strength, (24, 24, 24))
-                ink = "black" if sum(colour) > 330 else "white"
+                ink = "#000000" if 0.3 * colour[0] + 0.6 * colour[1] + 0.1 * colour[2] > 130 else "#ffffff"  # by luminance
                 style = Style(color=ink, bgcolor=f"rgb({colour[0]},{colour[1]},{colour[2]})", bold=abs(strength) > 0.6)
                 shown.stylize(style, start, end)
         lines.append((Text(f"{name}: ", style="cyan") if len(explanation.spans) > 1 else Text()) + shown)

@@ -67,12 +67,6 @@ class Paid:
     """With padding: what the model really read."""
     model_seconds: float = 0.0
 
-    def minus(self, earlier: "Paid") -> "Paid":
-        return Paid(*(getattr(self, name) - getattr(earlier, name) for name in self.__dataclass_fields__))
-
-    def copy(self) -> "Paid":
-        return self.minus(Paid())
-
 
 class Runner:
     """Runs requests on one classifier. `token_budget` bounds a batch (rows × longest row); `remembered` bounds the memory of
@@ -94,9 +88,12 @@ class Runner:
     def ledger(self) -> Iterator[Callable[[], tuple[int, int]]]:
         """Count what is asked for, each pass once and whether remembered or not: `with … as needed`, then needed() → (forward,
         backward). What a method would cost on its own."""
-        noted = self._ledger = {}
-        yield lambda: (len(noted), sum(noted.values()))
-        self._ledger = None
+        noted: dict[bytes, bool] = {}
+        self._ledger = noted
+        try:
+            yield lambda: (len(noted), sum(noted.values()))
+        finally:
+            self._ledger = None
 
     def run(self, requests: Sequence[Request], tick: Tick | None = None) -> list[Result]:
         """Results in the order of the requests. `tick(n)` is called when n more of them are answered."""

@@ -25,7 +25,7 @@ from whence.errors import BadInput
 from whence.models import Classifier, Encoded, collate
 from whence.run import Result, Runner, progress
 from whence.teach.checkpoint import load_checkpoint, save_checkpoint, save_weights
-from whence.teach.objectives import Corpusfacts, Step, total
+from whence.teach.objectives import CorpusFacts, Step, total
 
 
 class Settings(BaseModel):
@@ -61,7 +61,7 @@ def train(
     encoded, labels = classifier.encode(train_set), label_numbers(classifier, train_set)
     dev_encoded, dev_labels = classifier.encode(dev_set), label_numbers(classifier, dev_set)
     _say_what_was_cut(encoded, say)
-    objective = total(settings.objective, Corpusfacts(torch.tensor(labels), len(classifier.labels)))
+    objective = total(settings.objective, CorpusFacts(torch.tensor(labels), len(classifier.labels)))
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     wrapped, optimizer = accelerator.prepare(model, optimizer)
     steps_per_epoch = math.ceil(len(encoded) / settings.batch_size)

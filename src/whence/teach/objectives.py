@@ -22,7 +22,7 @@ class Step:
 
 
 @dataclass
-class Corpusfacts:
+class CorpusFacts:
     """What an objective may need to know of the training set before it starts."""
 
     labels: Int[Tensor, " examples"]
@@ -33,18 +33,18 @@ Term = Callable[[Step], Tensor]
 """A scalar, mean over the batch."""
 
 
-def cross_entropy(_: Corpusfacts) -> Term:
+def cross_entropy(_: CorpusFacts) -> Term:
     return lambda step: nn.functional.cross_entropy(step.output.logits, step.labels)
 
 
-def balanced_cross_entropy(facts: Corpusfacts) -> Term:
+def balanced_cross_entropy(facts: CorpusFacts) -> Term:
     """Every label weighs the same, however rare: w_c = N / (C · N_c)."""
     counts = torch.bincount(facts.labels, minlength=facts.label_count).clamp(min=1)
     weights = len(facts.labels) / (facts.label_count * counts.float())
     return lambda step: nn.functional.cross_entropy(step.output.logits, step.labels, weight=weights.to(step.labels.device))
 
 
-OBJECTIVES: dict[str, Callable[[Corpusfacts], Term]] = {
+OBJECTIVES: dict[str, Callable[[CorpusFacts], Term]] = {
     "cross_entropy": cross_entropy,
     "balanced_cross_entropy": balanced_cross_entropy,
 }
@@ -64,7 +64,7 @@ def parse_objectives(given: Sequence[str]) -> dict[str, float]:
     return weights
 
 
-def total(weights: dict[str, float], facts: Corpusfacts) -> Term:
+def total(weights: dict[str, float], facts: CorpusFacts) -> Term:
     """Σ weight · term."""
     terms = [(weight, OBJECTIVES[name](facts)) for name, weight in weights.items()]
     return lambda step: torch.stack([weight * term(step) for weight, term in terms]).sum()
