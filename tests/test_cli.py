@@ -178,3 +178,17 @@ def test_data_verbs(reviews: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert "dev.csv, row 2" in captured.out
     assert run(["data", "show", "scenes", "--split", "test", "-n", "2"], monkeypatch) == 0
     assert "because:" in capsys.readouterr().out
+
+
+def test_interrupt_is_code_130_and_says_what_is_saved(
+    reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import whence.teach.loop as loop
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "save_checkpoint", interrupted)
+    command = ["train", "--data", str(reviews), "--model", "mlp", "--out", str(tmp_path / "run")]
+    assert run(command, monkeypatch) == 130
+    assert "what was finished is saved" in capsys.readouterr().err

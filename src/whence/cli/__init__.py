@@ -17,6 +17,8 @@ for verb in (demo.demo, audit.explain, audit.audit, audit.score, audit.plan, dem
     app.command()(verb)
 app.add_typer(data.app, name="data")
 
+INTERRUPTED = 130
+
 
 def main() -> None:
     """Entry point: turns errors into exit codes."""
@@ -29,12 +31,13 @@ def main() -> None:
     except BadInput as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("\nwhence: interrupted; what was finished is saved, and the same command goes on from there\n")
-        sys.exit(130)
+        code = INTERRUPTED
     except Exception as error:
         if hasattr(error, "format_message"):  # wrong usage, as click reports it
             _fail(" ".join(error.format_message().split()))
         raise
+    if code == INTERRUPTED:  # typer turns an interrupt into this code
+        sys.stderr.write("\nwhence: interrupted; what was finished is saved, and the same command goes on from there\n")
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -35,10 +35,12 @@ LabelColumn = Annotated[str | None, typer.Option("--label-column", help="Column 
 
 def quiet() -> None:
     """Third-party chatter off: our own progress says what goes on."""
+    from huggingface_hub.utils import logging as hub_logging
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     logging.set_verbosity_error()
+    hub_logging.set_verbosity_error()
 
 
 def columns(text: str | None, pair: str | None, label: str | None) -> Any:
