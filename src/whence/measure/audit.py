@@ -5,8 +5,10 @@ with the first shard that is missing. Shards do not depend on each other (each s
 audit that was interrupted gives the same bytes as one that was not.
 """
 
+import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +22,7 @@ from whence.measure import Judged, Measure, choose_measures
 from whence.measure.erasure import erasure_curve_steps
 from whence.measure.summary import summarise
 from whence.models import Classifier, Encoded, Hide
-from whence.run import DryRunner, RunFolder, Runner, measure_speed, progress, write_json
+from whence.run import DryRunner, RunFolder, Runner, digest, measure_speed, progress, write_json
 
 SHARD = 8
 REPEATED = 2
@@ -53,6 +55,11 @@ def run_audit(audit: Audit, classifier: Classifier, out: Path, say: Say = print)
     """Run or continue; returns what results.json holds."""
     if not audit.examples:
         raise BadInput(f"{audit.data}: no examples to audit; expected at least one")
+    repeated = [name for name, times in Counter(e.id for e in audit.examples).items() if times > 1]
+    if repeated:
+        raise BadInput(
+            f"{audit.data}: {len(repeated)} ids occur more than once, such as '{repeated[0]}'; expected one id for each example"
+        )
     plan = _Plan(audit, classifier)
     folder = RunFolder(out, plan.config())
     if folder.results is not None:
@@ -140,11 +147,12 @@ class _Plan:
             "fingerprint": self.classifier.fingerprint,
             "data": audit.data,
             "split": audit.split,
-            "examples": [e.id for e in audit.examples],
+            "examples": len(audit.examples),
+            "examples_sha256": digest(audit.examples),
             "hide": self.hide,
             "seed": audit.seed,
             "methods": {m.name: {**m.parameters, **audit.parameters.get(m.name, {})} for m in self.methods},
-            "explanations": sorted(self.foreign),
+            "explanations": {name: _scores_digest(several) for name, several in audit.explanations.items()},
             "measures": [m.name for m in self.measures],
         }
 
@@ -179,6 +187,10 @@ class _Plan:
             "parameters": {},
         }
         return {name: {"title": name, **given} for name in self.foreign} | ours
+
+
+def _scores_digest(explanations: Sequence[TokenScores]) -> str:
+    return hashlib.sha256(json.dumps([[x.id, x.target, x.scores] for x in explanations]).encode()).hexdigest()[:16]
 
 
 def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner) -> list[dict[str, Any]]:

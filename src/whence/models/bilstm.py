@@ -9,7 +9,6 @@ classes is the same model. `forward(attention=…)` imposes α (uniform, a guide
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
@@ -45,7 +44,3 @@ class BiLSTMClassifier(WordModel):
         return SequenceClassifierOutput(
             logits=self.classifier(self.dropout(context)), hidden_states=(h,), attentions=(weights,)
         )
-
-    def predict_from(self, h: Tensor, attention: Tensor) -> Tensor:
-        """Logits for other attention over states that were encoded before: float[..., labels]."""
-        return self.classifier(torch.einsum("...t,...td->...d", attention, h))

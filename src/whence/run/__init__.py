@@ -1,12 +1,12 @@
 """How work is done: the runner, run folders, progress."""
 
 from whence.run.cache import cache_folder
-from whence.run.folder import RunFolder, read_json, versions, write_atomically, write_json
+from whence.run.folder import RunFolder, digest, read_json, versions, write_atomically, write_json
 from whence.run.plan import DryRunner, Speed, measure_speed
 from whence.run.progress import progress
 from whence.run.runner import Paid, Request, Result, Runner, Steps, Tick
 
 __all__ = [
-    "DryRunner", "Paid", "Request", "Result", "RunFolder", "Runner", "Speed", "Steps", "Tick", "cache_folder", "measure_speed",
+    "DryRunner", "Paid", "Request", "Result", "RunFolder", "Runner", "Speed", "Steps", "Tick", "cache_folder", "digest", "measure_speed",
     "progress", "read_json", "versions", "write_atomically", "write_json",
 ]  # fmt: skip

@@ -4,12 +4,13 @@ Everything is written to a temporary name and moved into place, so a run that is
 Running the same command again continues; another command in the same folder is refused, with the setting that differs.
 """
 
+import hashlib
 import json
 import os
 import platform
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from whence.data import Example
 from whence.errors import BadInput
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -54,6 +56,14 @@ def read_json(path: Path) -> dict[str, Any]:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(f"{path}: cannot be read as JSON ({error})") from error
+
+
+def digest(examples: Iterable[Example]) -> str:
+    """What a run was about, short, for its config: a changed file must not continue an old run."""
+    hashed = hashlib.sha256()
+    for example in examples:
+        hashed.update(json.dumps([example.id, dict(example.texts), example.label]).encode())
+    return hashed.hexdigest()[:16]
 
 
 class RunFolder:

@@ -18,7 +18,7 @@ from whence.data import Corpus, Example
 from whence.errors import BadInput
 from whence.models import Classifier
 from whence.models.build import NAMES, build_model
-from whence.run import Result, RunFolder, Runner, write_atomically
+from whence.run import Result, RunFolder, Runner, digest, write_atomically
 from whence.teach.loop import Say, Settings, label_numbers, metrics, train
 
 DEV_SHARE = 0.1
@@ -49,12 +49,12 @@ def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print) -> dict[str, 
     """Train, or continue, or return what is already there."""
     if corpus.task == "choice":
         raise BadInput(f"{corpus.name} has questions with choices; expected a corpus of texts or pairs for a classifier")
-    folder = RunFolder(out, {"job": "train", **job.model_dump()})
+    started = time.monotonic()
+    splits, notes = _splits(corpus, job)
+    folder = RunFolder(out, {"job": "train", **job.model_dump(), "examples_sha256": digest(splits["train"] + splits["dev"])})
     if folder.results is not None:
         say(f"{out} is finished already")
         return folder.results
-    started = time.monotonic()
-    splits, notes = _splits(corpus, job)
     texts = (text for example in splits["train"] for text in example.texts.values())
     set_seed(job.settings.seed)  # the new weights of the model, too, come from the seed
     model, tokenizer = build_model(job.model, corpus.labels, texts, Path(job.vectors) if job.vectors else None, job.options)
