@@ -7,6 +7,21 @@ from whence.run.progress import progress
 from whence.run.runner import Paid, Request, Result, Runner, Steps, Tick
 
 __all__ = [
-    "DryRunner", "Paid", "Request", "Result", "RunFolder", "Runner", "Speed", "Steps", "Tick", "cache_folder", "digest", "measure_speed",
-    "progress", "read_json", "versions", "write_atomically", "write_json",
-]  # fmt: skip
+    "DryRunner",
+    "Paid",
+    "Request",
+    "Result",
+    "RunFolder",
+    "Runner",
+    "Speed",
+    "Steps",
+    "Tick",
+    "cache_folder",
+    "digest",
+    "measure_speed",
+    "progress",
+    "read_json",
+    "versions",
+    "write_atomically",
+    "write_json",
+]
