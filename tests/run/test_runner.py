@@ -53,6 +53,17 @@ def test_equal_requests_are_asked_once(bert: Classifier) -> None:
     assert runner.paid == replace(before, requests=before.requests + len(encoded))
 
 
+def test_memory_is_bounded_and_keeps_gradients(bert: Classifier) -> None:
+    encoded = bert.encode(examples_for(bert))
+    runner = Runner(bert, remembered=3)
+    asked = [Request(e, want=frozenset({"gradient"}), target=0) for e in encoded]
+    first = runner.run(asked)
+    assert len(runner._memory) == 3
+    for a, b in zip(first, runner.run(asked), strict=True):
+        assert np.allclose(a.extras["gradient"], b.extras["gradient"], atol=CLOSE, rtol=1e-4)
+    assert runner.paid.backward < 2 * len(encoded)
+
+
 def test_requests_that_differ_are_not_confused(bert: Classifier) -> None:
     [e] = bert.encode(examples_for(bert)[:1])
     keep = np.arange(len(e)) != 2

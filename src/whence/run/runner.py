@@ -2,7 +2,7 @@
 
 Explainers and measures are generators: they yield a list of requests, get the list of results, and go on. The runner takes what
 many of them ask for at once, answers equal requests with one pass, sorts by length, packs batches to a token budget, and counts
-what was paid. Logits of plain passes are remembered, so that the base prediction and the leave-one-out passes are computed once
+what was paid. Passes are remembered, so that the base prediction, its gradients and the leave-one-out passes are computed once
 for all methods and measures.
 """
 
@@ -69,10 +69,10 @@ class Paid:
 
 
 class Runner:
-    """Runs requests on one classifier. `token_budget` bounds a batch (rows × longest row); `remembered` bounds the memory of
-    plain passes (about 500 bytes each)."""
+    """Runs requests on one classifier. `token_budget` bounds a batch (rows × longest row); `remembered` bounds how many passes
+    on unchanged or hidden texts are kept, so that what one method paid for is free for the next."""
 
-    def __init__(self, classifier: Classifier, token_budget: int = 2048, remembered: int = 2_000_000) -> None:
+    def __init__(self, classifier: Classifier, token_budget: int = 2048, remembered: int = 100_000) -> None:
         self.classifier = classifier
         self.token_budget = token_budget
         self.remembered = remembered
@@ -116,8 +116,10 @@ class Runner:
             answers = self._answer([request for _, request in batch])
             for (key, request), result in zip(batch, answers, strict=True):
                 found[key] = result
-                if not request.want and len(self._memory) < self.remembered:
+                if request.change.changes() <= {"keep"}:  # points on a path and noise are never asked for twice
                     self._memory[key] = result
+                    if len(self._memory) > self.remembered:
+                        del self._memory[next(iter(self._memory))]  # the oldest: a served process must not grow for ever
             if tick:
                 tick(sum(waiting[key] for key, _ in batch))
         return [found[key] for key in keys]
