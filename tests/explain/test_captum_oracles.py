@@ -64,13 +64,15 @@ def test_integrated_gradients(bert: Classifier, encoded: Encoded) -> None:
     baseline = torch.where(torch.tensor(encoded.field >= 0), 0, ids)
     oracle = LayerIntegratedGradients(probability(bert.model, encoded), layer)
     values = oracle.attribute(ids, baselines=baseline, n_steps=20, method="riemann_middle", internal_batch_size=4)
-    assert ours(bert, encoded, "integrated_gradients", n_steps=20) == pytest.approx(by_word(encoded, values.sum(-1)), abs=1e-5)
+    assert ours(bert, encoded, "integrated_gradients", n_steps=20) == pytest.approx(
+        by_word(encoded, values.sum(-1)), abs=1e-5, rel=1e-5
+    )
 
 
 def test_input_x_gradient(bert: Classifier, encoded: Encoded) -> None:
     layer = bert.model.bert.embeddings.word_embeddings
     values = LayerGradientXActivation(probability(bert.model, encoded), layer).attribute(tensors(encoded)["input_ids"])
-    assert ours(bert, encoded, "input_x_gradient") == pytest.approx(by_word(encoded, values.sum(-1)), abs=1e-5)
+    assert ours(bert, encoded, "input_x_gradient") == pytest.approx(by_word(encoded, values.sum(-1)), abs=1e-5, rel=1e-5)
 
 
 def test_gradients(bert: Classifier, encoded: Encoded) -> None:
@@ -83,7 +85,7 @@ def test_gradients(bert: Classifier, encoded: Encoded) -> None:
     gradient = Saliency(forward).attribute(embeddings, abs=False)
     expected = {"gradient_sum": gradient.sum(-1), "gradient_l1": gradient.abs().sum(-1), "gradient_l2": gradient.norm(dim=-1)}
     for name, values in expected.items():
-        assert ours(bert, encoded, name) == pytest.approx(by_word(encoded, values), abs=1e-5)
+        assert ours(bert, encoded, name) == pytest.approx(by_word(encoded, values), abs=1e-5, rel=1e-5)
 
 
 def eager(classifier: Classifier, encoded: Encoded) -> tuple[Tensor, Tensor]:

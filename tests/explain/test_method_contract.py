@@ -76,7 +76,7 @@ def check_looks(explanation: TokenScores, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
 def test_contract(classifier: Classifier, method: Method, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if method.needs - classifier.honours:
-        with pytest.raises(BadInput, match="does not offer"):
+        with pytest.raises(BadInput, match="gives none"):
             choose_methods(classifier, [method.name])
         return
     examples = examples_for(classifier)[:2] + odd_examples(classifier)
@@ -129,4 +129,4 @@ def test_empty_and_one_word_alone_as_in_company(classifier: Classifier, method: 
     for explanation, example in zip(together, few, strict=True):
         [alone] = made(classifier, method, [example])
         assert alone.probability == pytest.approx(explanation.probability, abs=1e-5)
-        assert alone.scores == pytest.approx(explanation.scores, abs=1e-5)
+        assert alone.scores == pytest.approx(explanation.scores, abs=1e-5, rel=1e-5)
