@@ -112,6 +112,15 @@ def test_early_stopping(tmp_path: Path) -> None:
     assert results["dev"]["macro_f1"] == max(h["dev"]["macro_f1"] for h in results["history"])
 
 
+def test_a_limit_is_stated(tmp_path: Path) -> None:
+    limited, generous = job(epochs=1), job(epochs=1)
+    limited.limit, generous.limit = 40, 4000
+    assert run_job(limited, toy_corpus(), tmp_path / "a", quiet)["notes"] == [
+        "trained on 40 examples drawn with seed 0 (limit)"
+    ]
+    assert "4000 is more than the 240" in run_job(generous, toy_corpus(), tmp_path / "b", quiet)["notes"][0]
+
+
 def test_seed_decides(tmp_path: Path) -> None:
     runs = [run_job(job(epochs=1, seed=s), toy_corpus(), tmp_path / str(i), quiet) for i, s in enumerate((3, 3, 4))]
     assert runs[0]["history"] == runs[1]["history"] != runs[2]["history"]

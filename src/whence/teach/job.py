@@ -81,10 +81,10 @@ def _splits(corpus: Corpus, job: Job) -> tuple[dict[str, list[Example]], list[st
     if "train" not in corpus.splits:
         raise BadInput(f"{corpus.name} has no training split, only {', '.join(corpus.splits)}; expected a corpus with 'train'")
     splits = {"train": corpus.load("train", job.limit, job.settings.seed)}
-    if job.limit is not None and job.limit >= len(splits["train"]):
-        notes.append(f"limit {job.limit} is no less than the {len(splits['train'])} training examples there are")
-    elif job.limit is not None:
-        notes.append(f"trained on {len(splits['train'])} examples drawn with seed {job.settings.seed} (limit)")
+    if job.limit is not None:
+        size = len(splits["train"])
+        drawn = f"trained on {size} examples drawn with seed {job.settings.seed} (limit)"
+        notes.append(drawn if size == job.limit else f"limit {job.limit} is more than the {size} training examples there are")
     if "dev" in corpus.splits:
         splits["dev"] = corpus.load("dev")
     else:
