@@ -22,7 +22,7 @@ from whence.measure import Judged, Measure, choose_measures
 from whence.measure.erasure import erasure_curve_steps
 from whence.measure.summary import summarise
 from whence.models import Classifier, Encoded, Hide
-from whence.run import DryRunner, RunFolder, Runner, digest, measure_speed, progress, write_json
+from whence.run import DryRunner, RunFolder, Runner, Tick, digest, measure_speed, progress, write_json
 
 SHARD = 8
 REPEATED = 2
@@ -71,15 +71,15 @@ def run_audit(audit: Audit, classifier: Classifier, out: Path, say: Say = print)
     started, busy, rows = time.perf_counter(), 0.0, []
     finished = [folder.read_shard(f"{i:05d}") for i in range(len(shards))]
     done = sum(len(shards[i]) for i, rows_ in enumerate(finished) if rows_ is not None)
-    with progress("auditing", len(plan.encoded), done) as tick:
+    methods = len(plan.foreign) + len(plan.methods)  # the bar moves with every method: one shard of long texts takes minutes
+    with progress("auditing (examples × methods)", len(plan.encoded) * methods, done * methods) as tick:
         for i, shard in enumerate(shards):
             rows_here = finished[i]
             if rows_here is None:
                 runner = Runner(classifier)
-                rows_here = _shard_rows(plan, shard, runner)
+                rows_here = _shard_rows(plan, shard, runner, tick)
                 busy += runner.paid.model_seconds
                 folder.write_shard(f"{i:05d}", rows_here)
-                tick(len(shard))
             rows += rows_here
     seconds = time.perf_counter() - started
     write_json(out / "timing.json", {"seconds": seconds, "model_seconds": busy, "examples": len(plan.encoded) - done})
@@ -193,7 +193,7 @@ def _scores_digest(explanations: Sequence[TokenScores]) -> str:
     return hashlib.sha256(json.dumps([[x.id, x.target, x.scores] for x in explanations]).encode()).hexdigest()[:16]
 
 
-def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner) -> list[dict[str, Any]]:
+def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner, tick: Tick | None = None) -> list[dict[str, Any]]:
     """One row for each example and method: the explanation, its values on every measure, its curve and its cost."""
     rows = []
     base = {e.example.id: r for e, r in zip(shard, runner.predict(shard), strict=True)}
@@ -222,6 +222,8 @@ def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner) -> list[dict[
                 "repeated": repeated.get(encoded.example.id),
                 "forward": forward / len(shard), "backward": backward / len(shard),
             })  # fmt: skip
+        if tick:
+            tick(len(shard))
     return rows
 
 
