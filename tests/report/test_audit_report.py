@@ -281,6 +281,11 @@ def test_explanations_made_elsewhere_are_not_taken_for_cheap() -> None:
     assert verdict(alone)[0].endswith("at a cost that is not known.")
 
 
+def test_verdict_on_too_few_examples_neither_praises_nor_condemns() -> None:
+    first = verdict(audit_results(dict.fromkeys(METHODS, 0.0), ("decision_flip",), examples=4))[0]
+    assert first.startswith("Too few to tell: with 4 examples")
+
+
 def test_verdict_where_nothing_beats_random() -> None:
     results = audit_results(
         dict.fromkeys(METHODS, 0.0) | {"gradient_sum": -0.5}, ("decision_flip", "sufficiency", "token_f1"), examples=40

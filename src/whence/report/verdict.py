@@ -116,6 +116,12 @@ def recommendation(reading: Reading) -> str:
     if not reading.faithfulness:
         return "No faithfulness measure was run, so no explanation can be recommended."
     name = reading.recommended
+    # The smallest p that n paired examples can give is 2 / 2ⁿ, times the number of methods after Holm's correction.
+    if name is None and (len(reading.methods) - 1) * 2.0 / 2 ** reading.audit["examples"] >= 0.05:
+        return (
+            f"Too few to tell: with {counted(reading.audit['examples'], 'example')} no difference from random could be significant. "
+            "Run the audit on more examples before you show or dismiss any of these explanations."
+        )
     if name is None:
         return (
             f"Show none of these explanations: on {counted(reading.audit['examples'], 'example')} no method beats random on "
