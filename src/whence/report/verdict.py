@@ -119,8 +119,8 @@ def recommendation(reading: Reading) -> str:
     # The smallest p that n paired examples can give is 2 / 2ⁿ, times the number of methods after Holm's correction.
     if name is None and (len(reading.methods) - 1) * 2.0 / 2 ** reading.audit["examples"] >= 0.05:
         return (
-            f"Too few to tell: with {counted(reading.audit['examples'], 'example')} no difference from random could be significant. "
-            "Run the audit on more examples before you show or dismiss any of these explanations."
+            f"Too few to tell: with {counted(reading.audit['examples'], 'example')} no difference from random could be "
+            "significant. Run the audit on more examples before you show or dismiss any of these explanations."
         )
     if name is None:
         return (
