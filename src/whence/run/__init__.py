@@ -1,6 +1,7 @@
 """How work is done: the runner, run folders, progress."""
 
 from whence.run.cache import cache_folder
+from whence.run.engine import Piece
 from whence.run.folder import RunFolder, digest, read_json, versions, write_atomically, write_json
 from whence.run.plan import DryRunner, Speed, measure_speed
 from whence.run.progress import progress
@@ -9,6 +10,7 @@ from whence.run.runner import Paid, Request, Result, Runner, Steps, Tick
 __all__ = [
     "DryRunner",
     "Paid",
+    "Piece",
     "Request",
     "Result",
     "RunFolder",

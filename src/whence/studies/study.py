@@ -1,0 +1,162 @@
+"""What a study is: a published paper as a recipe over the other rooms, at three scales.
+
+A study's `run` asks its `Context` to do independent pieces and turns their rows into tables, figures and claims. The run is a
+folder: config.json (study, scale, seed, every setting), shards/ (one per piece), results.json. Run again, it continues or, once
+finished, returns what it found. Where the data lies is not part of the configuration, because it changes no number: data is
+identified by the names of the corpora, which are settings, and every trained model keeps the digest of what it was trained on.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_jsonable_python
+
+from whence.errors import BadInput
+from whence.run import RunFolder
+from whence.run.engine import Engine, LocalEngine, Piece, Rows, Say, piece_seconds, run_pieces
+
+Scale = Literal["smoke", "small", "full"]
+
+
+@dataclass
+class Context:
+    """What a study's `run` gets; `do` is the only way to work."""
+
+    settings: Any
+    """The study's own settings, a pydantic model, filled in for this scale."""
+    scale: Scale
+    seed: int
+    data_root: Path | None
+    say: Say
+    folder: RunFolder
+    engine: Engine
+    _done: dict[str, Piece] = field(default_factory=dict)
+
+    def do(self, pieces: Sequence[Piece]) -> dict[str, Rows]:
+        """Runs what is not done yet; all rows by piece name, read back from the shards."""
+        for piece in pieces:
+            if self._done.setdefault(piece.name, piece) != piece:
+                raise ValueError(f"piece '{piece.name}' was asked for before with another function or other arguments")
+        return run_pieces(pieces, self.folder, self.engine, self.say, self.seed)
+
+
+@dataclass
+class Table:
+    """A row holds text columns and "ours", "low", "high", "paper" (numbers or None), and what else `columns` names."""
+
+    name: str
+    title: str
+    caption: str
+    columns: list[str]
+    rows: list[dict[str, Any]]
+
+
+@dataclass
+class Figure:
+    """`data` is JSON-able; report/plots.py draws it by its `kind` and says there what each kind wants."""
+
+    name: str
+    title: str
+    caption: str
+    kind: str
+    data: dict[str, Any]
+
+
+@dataclass
+class Claim:
+    """What the paper says, whether it holds here, and our numbers in words."""
+
+    text: str
+    holds: bool
+    evidence: str
+
+
+@dataclass
+class Findings:
+    tables: list[Table]
+    figures: list[Figure]
+    claims: list[Claim]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Study:
+    name: str
+    title: str
+    paper: str
+    about: str
+    settings: Callable[[Scale], BaseModel]
+    """Every number of a scale; pydantic, extra="forbid"."""
+    run: Callable[[Context], Findings]
+
+
+def run_study(
+    study: Study,
+    scale: Scale,
+    out: Path,
+    seed: int = 0,
+    data_root: Path | None = None,
+    engine: Engine | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    say: Say = print,
+) -> dict[str, Any]:
+    """Runs, continues, or returns what is there; the value is that of results.json."""
+    settings = fill_settings(study, scale, overrides or {})
+    filled = settings.model_dump(mode="json")
+    folder = RunFolder(out.resolve(), {"study": study.name, "scale": scale, "seed": seed, "settings": filled})
+    if folder.results is not None:
+        say(f"{out} is finished; these are its results")
+        return folder.results
+    root = None if data_root is None else data_root.expanduser().resolve()
+    found = study.run(Context(settings, scale, seed, root, say, folder, engine or LocalEngine()))
+    spent = piece_seconds(folder)
+    results = {
+        "study": study.name,
+        "title": study.title,
+        "paper": study.paper,
+        "about": study.about,
+        "scale": scale,
+        "seed": seed,
+        "settings": filled,
+        "reduced": reduced(filled, study.settings("full").model_dump(mode="json")),
+        "tables": _named(found.tables),
+        "figures": _named(found.figures),
+        "claims": found.claims,
+        "notes": found.notes,
+        "pieces": spent,
+        "seconds": round(sum(spent.values()), 1),
+    }
+    # numpy numbers become plain ones; what is not a number becomes null, because JSON has no word for it
+    folder.finish(to_jsonable_python(results, inf_nan_mode="null", fallback=lambda value: value.tolist()))
+    assert folder.results is not None
+    return folder.results
+
+
+def _named(items: Sequence[Table] | Sequence[Figure]) -> dict[str, dict[str, Any]]:
+    found = {item.name: {key: value for key, value in vars(item).items() if key != "name"} for item in items}
+    if len(found) < len(items):
+        raise ValueError(f"two of these have the same name: {', '.join(item.name for item in items)}")
+    return found
+
+
+def fill_settings(study: Study, scale: Scale, overrides: Mapping[str, Any]) -> BaseModel:
+    """The settings of a scale with what the user set."""
+    usual = study.settings(scale)
+    known = type(usual).model_fields
+    for name in overrides:
+        if name not in known:
+            raise BadInput(f"--set {name}: study '{study.name}' has no such setting; expected one of {', '.join(known)}")
+    try:
+        return type(usual).model_validate({**usual.model_dump(), **overrides})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or ", ".join(overrides)
+        raise BadInput(f"--set {where}: {first['msg']}; got {first['input']!r}") from error
+
+
+def reduced(here: Mapping[str, Any], full: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The settings in which a run differs from the paper's own."""
+    return {name: {"here": value, "full": full[name]} for name, value in here.items() if value != full[name]}
