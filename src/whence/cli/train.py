@@ -17,6 +17,7 @@ from whence.cli.options import (
     columns,
     console,
     keyed,
+    method_parameters,
     print_json,
     quiet,
     say,
@@ -34,7 +35,9 @@ def train(
     batch_size: Annotated[int | None, typer.Option(min=1)] = None,
     learning_rate: Annotated[float | None, typer.Option()] = None,
     patience: Annotated[int | None, typer.Option(min=1, help="Epochs without a better dev score before stopping.")] = None,
+    guide: Annotated[str | None, typer.Option(help="Impose attention: 'uniform', or a trained model's folder.")] = None,
     seed: Seed = 0,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="OBJECTIVE.NAME=VALUE, e.g. adversary.base=RUN.")] = None,
     option: Annotated[list[str] | None, typer.Option(help="KEY=VALUE for the model's config, e.g. attention=uniform.")] = None,
     text_column: TextColumn = None,
     pair_column: PairColumn = None,
@@ -50,9 +53,11 @@ def train(
     given = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "patience": patience, "seed": seed}
     settings = default_settings(model) | {k: v for k, v in given.items() if v is not None}
     settings["objective"] = parse_objectives(objective or ["cross_entropy"])
+    settings["options"] = method_parameters(set_)
+    settings["select"] = "macro_f1" if any("cross_entropy" in name for name in settings["objective"]) else "loss"
     job = Job(
         data=data, model=model, vectors=str(vectors) if vectors else None, limit=limit, options=keyed(option, "--option"),
-        settings=Settings(**settings),
+        guide=guide, settings=Settings(**settings),
     )  # fmt: skip
     corpus = open_corpus(data, data_root, columns(text_column, pair_column, label_column))
     results = run_job(job, corpus, out, say)

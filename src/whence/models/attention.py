@@ -62,10 +62,11 @@ def _attend(
     if attention_mask is not None:
         scores = scores + attention_mask[..., : key.shape[2]]
     weights = nn.functional.softmax(scores, dim=-1, dtype=torch.float32).to(query.dtype)
-    weights = nn.functional.dropout(weights, p=dropout, training=module.training)
     tap = _open_tap.get()
     if tap is not None:
         weights = tap.change(weights)
+    # dropout comes last: what is read, and what is imposed, is the attention itself
+    weights = nn.functional.dropout(weights, p=dropout, training=module.training)
     return (weights @ value).transpose(1, 2).contiguous(), weights
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
@@ -168,33 +169,44 @@ class Classifier:
           attention_gradient  float[batch, tokens]  of the target's probability at the pooled attention, mean over heads
         """
         backward = bool(want & {"gradient", "attention_gradient"})
-        inside = want & {"attention", "attention_gradient"} or batch.attention is not None or batch.alignment is not None
-        tap = Tap(self.model.config.num_hidden_layers) if inside and not self.own else None
-        if tap is not None:
-            tap.pooled_row, tap.pooled_at = batch.attention, self._pooled_positions(batch)
-            tap.multiply = None if batch.alignment is None else batch.alignment[:, None]
+        inside = bool(want & {"attention", "attention_gradient"})
         with _evaluating(self.model), torch.set_grad_enabled(backward), self._embeddings_changed(batch, backward) as leaf:
-            if tap is not None:
-                with tapped(self.model, tap):
-                    output = self.model(**batch.inputs())
-            else:
-                extra = {name: getattr(batch, name) for name in ("attention", "alignment") if getattr(batch, name) is not None}
-                output = self.model(**batch.inputs(), **extra)
-            found = {"logits": output.logits.detach().float()}
-            if want & {"attention", "attention_gradient"}:
-                weights = tap.last[0] if tap is not None else output.attentions[0]
-                found["attention"] = self._pooled(weights, tap).detach().float()
+            logits, weights, at = self._pass(self.model, batch, inside)
+            found = {"logits": logits.detach().float()}
+            if inside:
+                found["attention"] = _pooled(weights, at).detach().float()
             if backward:
                 assert target is not None, "a gradient needs a target label"
                 wrt = [leaf["out"]] if "gradient" in want else []
                 wrt += [weights] if "attention_gradient" in want else []
-                chosen = self._score(output.logits).gather(1, target[:, None]).sum()
+                chosen = self._score(logits).gather(1, target[:, None]).sum()
                 gradients = list(torch.autograd.grad(chosen, wrt))
                 if "gradient" in want:
                     found["gradient"] = _reduced(gradients.pop(0).float(), leaf["in"].detach().float())
                 if "attention_gradient" in want:
-                    found["attention_gradient"] = self._pooled(gradients[0], tap).float()
+                    found["attention_gradient"] = _pooled(gradients[0], at).float()
         return found
+
+    def training_pass(
+        self, model: torch.nn.Module, batch: Batch, read_attention: bool
+    ) -> tuple[Float[Tensor, "batch labels"], Float[Tensor, "batch tokens"] | None]:
+        """(logits, pooled attention if asked for) with their graph; `model` is this one as `accelerate` wrapped it."""
+        logits, weights, at = self._pass(model, batch, read_attention)
+        return logits, _pooled(weights, at) if read_attention else None
+
+    def _pass(self, model: torch.nn.Module, batch: Batch, inside: bool) -> tuple[Tensor, Any, Tensor | None]:
+        """(logits, attention weights if `inside`, the position whose row is pooled or None where there is but one row)."""
+        if self.own:
+            extra = {name: getattr(batch, name) for name in ("attention", "alignment") if getattr(batch, name) is not None}
+            output = model(**batch.inputs(), **extra)
+            return output.logits, output.attentions[0] if inside else None, None
+        if not inside and batch.attention is None and batch.alignment is None:
+            return model(**batch.inputs()).logits, None, None
+        tap = Tap(self.model.config.num_hidden_layers, pooled_row=batch.attention, pooled_at=self._pooled_positions(batch))
+        tap.multiply = None if batch.alignment is None else batch.alignment[:, None]
+        with tapped(self.model, tap):
+            logits = model(**batch.inputs()).logits
+        return logits, tap.last[0], tap.pooled_at
 
     def _score(self, logits: Tensor) -> Tensor:
         multi = self.model.config.problem_type == "multi_label_classification"
@@ -205,12 +217,6 @@ class Classifier:
         if self.tokenizer.cls_token_id is None:
             return batch.attention_mask.sum(1) - 1
         return (batch.input_ids == self.tokenizer.cls_token_id).int().argmax(1)
-
-    def _pooled(self, weights: Tensor, tap: Tap | None) -> Tensor:
-        """The pooled row, head-averaged: float[batch, tokens]."""
-        if tap is None or tap.pooled_at is None:
-            return weights
-        return weights.mean(1)[torch.arange(len(weights), device=weights.device), tap.pooled_at]
 
     @contextmanager
     def _embeddings_changed(self, batch: Batch, backward: bool) -> Iterator[dict[str, Tensor]]:
@@ -235,6 +241,11 @@ class Classifier:
             yield kept
         finally:
             hook.remove()
+
+
+def _pooled(weights: Tensor, at: Tensor | None) -> Float[Tensor, "batch tokens"]:
+    """The pooled row, head-averaged where there are heads."""
+    return weights if at is None else weights.mean(1)[torch.arange(len(weights), device=weights.device), at]
 
 
 def _reduced(gradient: Tensor, embedding: Tensor) -> Tensor:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from whence.data import Corpus
 from whence.models import Classifier
-from whence.run import cache_folder
-from whence.teach import Job, Settings, default_settings, run_job
+from whence.teach import Job, Settings, cached_job, default_settings
 from whence.teach.loop import Say
 
 
@@ -15,6 +14,5 @@ def planted_model(
     """Trained now, or taken from the cache if the same was trained before; (model, its run folder)."""
     settings = Settings(**{**default_settings(model), "epochs": epochs, "seed": seed, "patience": 2})
     job = Job(data=corpus.name, model=model, limit=limit, settings=settings)
-    folder = cache_folder("models", job.model_dump())
-    run_job(job, corpus, folder, say)
+    folder = cached_job(job, corpus, say)
     return Classifier.load(folder), folder

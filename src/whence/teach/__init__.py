@@ -1,6 +1,6 @@
 """What trains: one loop, and one place for each objective."""
 
-from whence.teach.job import Job, default_settings, run_job
+from whence.teach.job import Job, cached_job, default_settings, run_job
 from whence.teach.loop import Settings, label_numbers, metrics, train
 from whence.teach.objectives import OBJECTIVES, parse_objectives
 
@@ -8,6 +8,7 @@ __all__ = [
     "OBJECTIVES",
     "Job",
     "Settings",
+    "cached_job",
     "default_settings",
     "label_numbers",
     "metrics",

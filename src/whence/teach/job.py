@@ -16,10 +16,12 @@ from pydantic import BaseModel, ConfigDict
 
 from whence.data import Corpus, Example
 from whence.errors import BadInput
-from whence.models import Classifier
+from whence.models import UNCHANGED, Classifier
 from whence.models.build import NAMES, build_model
-from whence.run import Result, RunFolder, Runner, digest, write_atomically
+from whence.run import Request, Result, RunFolder, Runner, cache_folder, digest, write_atomically
+from whence.teach.guide import imposed
 from whence.teach.loop import Say, Settings, label_numbers, metrics, train
+from whence.teach.objectives import check_options
 
 DEV_SHARE = 0.1
 
@@ -33,6 +35,8 @@ class Job(BaseModel):
     vectors: str | None = None
     limit: int | None = None
     options: dict[str, Any] = {}
+    guide: str | None = None
+    """Attention imposed on every text: "uniform", or the folder of a model whose attention it is (teach/guide.py)."""
     settings: Settings
 
 
@@ -47,24 +51,27 @@ def default_settings(model: str) -> dict[str, Any]:
 
 def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print) -> dict[str, Any]:
     """Train, or continue, or return what is already there."""
-    if corpus.task == "choice":
-        raise BadInput(f"{corpus.name} has questions with choices; expected a corpus of texts or pairs for a classifier")
     started = time.monotonic()
-    splits, notes = _splits(corpus, job)
-    folder = RunFolder(out, {"job": "train", **job.model_dump(), "examples_sha256": digest(splits["train"] + splits["dev"])})
+    splits, notes, config = _prepare(job, corpus)
+    folder = RunFolder(out, config)
     if folder.results is not None:
         say(f"{out} is finished already")
         return folder.results
     texts = (text for example in splits["train"] for text in example.texts.values())
     set_seed(job.settings.seed)  # the new weights of the model, too, come from the seed
     model, tokenizer = build_model(job.model, corpus.labels, texts, Path(job.vectors) if job.vectors else None, job.options)
-    classifier, history = train(model, tokenizer, splits["train"], splits["dev"], job.settings, out, say)
+    guide = imposed(job.guide) if job.guide else None
+    classifier, history = train(model, tokenizer, splits["train"], splits["dev"], job.settings, out, say, guide)
     results: dict[str, Any] = {"job": "train", "train_examples": len(splits["train"]), "notes": notes, **history}
     for split in ("dev", "test"):
         if split in splits:
             encoded = classifier.encode(splits[split])
-            predictions = Runner(classifier).predict(encoded)
-            results[split] = metrics(classifier, predictions, label_numbers(classifier, splits[split]))
+            changes = guide(encoded) if guide else [UNCHANGED] * len(encoded)
+            predictions = Runner(classifier).run([Request(e, change) for e, change in zip(encoded, changes, strict=True)])
+            results[split] = {
+                **results.get(split, {}),
+                **metrics(classifier, predictions, label_numbers(classifier, splits[split])),
+            }
             results[split]["texts_cut"] = sum(e.unseen > 0 for e in encoded)
             folder.write_shard(f"predictions-{split}", _prediction_rows(classifier, splits[split], predictions))
     write_atomically(out / "model", lambda path: _save_model(classifier, path))
@@ -73,6 +80,28 @@ def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print) -> dict[str, 
     shutil.rmtree(out / "checkpoint")
     (out / "best.safetensors").unlink()
     return results
+
+
+def cached_job(job: Job, corpus: Corpus, say: Say = print) -> Path:
+    """The run folder of this training in the cache: trained now, continued, or taken as it is.
+
+    The folder is named by the whole config, the examples included, so a changed corpus is another folder and never a conflict.
+    """
+    _, _, config = _prepare(job, corpus)
+    out = cache_folder("models", config)
+    if not (out / "results.json").exists():
+        run_job(job, corpus, out, say)
+    return out
+
+
+def _prepare(job: Job, corpus: Corpus) -> tuple[dict[str, list[Example]], list[str], dict[str, Any]]:
+    """(splits, notes, what config.json will hold)."""
+    if corpus.task == "choice":
+        raise BadInput(f"{corpus.name} has questions with choices; expected a corpus of texts or pairs for a classifier")
+    check_options(job.settings.objective, job.settings.options)
+    splits, notes = _splits(corpus, job)
+    config = {"job": "train", **job.model_dump(), "examples_sha256": digest(splits["train"] + splits["dev"])}
+    return splits, notes, config
 
 
 def _splits(corpus: Corpus, job: Job) -> tuple[dict[str, list[Example]], list[str]]:

@@ -1,0 +1,57 @@
+"""What an objective is: a term of the training loss, built once for a set of examples, then asked at every step.
+
+Terms add up, each with its weight (`--objective cross_entropy --objective saloss=0.001`). A term that reads the attention gets
+the pooled row (an LSTM's α, a transformer's head-averaged [CLS] row of the last layer) before dropout, with its graph.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from whence.data import Example
+from whence.models import Batch, Classifier, Encoded
+
+
+@dataclass
+class Step:
+    """One step as a term sees it: the inputs, the gold labels and what the model makes of them."""
+
+    batch: Batch
+    rows: Sequence[int]
+    """Which examples of `CorpusFacts.encoded` these are."""
+    labels: Int[Tensor, " batch"]
+    logits: Float[Tensor, "batch labels"]
+    attention: Float[Tensor, "batch tokens"] | None = None
+
+
+@dataclass
+class CorpusFacts:
+    """The examples that a term will be asked about: the training set, or the dev set where its loss picks the epoch."""
+
+    examples: Sequence[Example]
+    encoded: Sequence[Encoded]
+    labels: Int[Tensor, " examples"]
+    classifier: Classifier
+
+    @property
+    def label_count(self) -> int:
+        return len(self.classifier.labels)
+
+
+Term = Callable[[Step], Tensor]
+"""A scalar, mean over the batch."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    name: str
+    about: str
+    paper: str
+    build: Callable[..., Term]
+    """build(facts, **options)."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Names and defaults; None is a value that must be given."""
+    reads_attention: bool = False

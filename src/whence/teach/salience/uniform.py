@@ -1,0 +1,13 @@
+"""The same number everywhere: the prior that says nothing, and the baseline that a salience must beat."""
+
+import numpy as np
+from jaxtyping import Float
+
+from whence.teach.salience.prior import Pieces, Prior
+
+
+def uniform(pieces: Pieces, _: Pieces) -> Float[np.ndarray, " tokens"]:
+    return np.where(pieces.content, 1.0, 0.0)
+
+
+PRIORS = [Prior("uniform", "Every token the same.", "–", uniform)]
