@@ -167,7 +167,7 @@ TRAIN = [[1, 2, 3, 3], [2, 4], [1, 4, 4, 5], [5, 6, 1]]
 
 def test_tfidf_and_chi2_are_scikit_learns() -> None:
     train, new = pieces_of(*map(encoded_from, TRAIN)), pieces_of(encoded_from([3, 1, 9, 3]))
-    vectorizer = TfidfVectorizer(analyzer=lambda ids: ids, vocabulary=range(10))
+    vectorizer = TfidfVectorizer(analyzer=lambda ids: ids, vocabulary=range(10), lowercase=False)
     fitted = vectorizer.fit_transform(TRAIN)
     expected = vectorizer.transform([[3, 1, 9, 3]]).toarray()[0]
     assert PRIORS["tfidf"].score(new, train)[1:-1] == pytest.approx(expected[[3, 1, 9, 3]])
