@@ -11,11 +11,12 @@ recipe (projection and hidden 200, dropout 0.2): the AREC paper gives none (refe
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
-from transformers.modeling_outputs import SequenceClassifierOutput
+from torch.nn.functional import linear
 
-from whence.models.layers import WordConfig, WordModel
-from whence.models.pairs import co_attention, split_pair
+from whence.models.layers import WordConfig
+from whence.models.pairs import Attended, CoAttentionModel, co_attention, split_pair
 
 
 class DecomposableConfig(WordConfig):
@@ -32,10 +33,8 @@ def _feed_forward(inputs: int, hidden: int, dropout: float) -> nn.Sequential:
     )  # fmt: skip
 
 
-class DecomposableAttention(WordModel):
+class DecomposableAttention(CoAttentionModel):
     config_class = DecomposableConfig
-    interventions = frozenset({"alignment"})
-    reads_pairs = True
 
     def __init__(self, config: DecomposableConfig) -> None:
         super().__init__(config)
@@ -47,13 +46,25 @@ class DecomposableAttention(WordModel):
         self.classifier = nn.Linear(size, config.num_labels)
         self.post_init()
 
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, alignment: Tensor | None = None, **_: Any
-    ) -> SequenceClassifierOutput:
+    def before_alignment(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Attended:
+        """Attend, and both halves of G's first layer: W [a; ã] + c = (W₁ a + c) + W₂ ã."""
         pair = split_pair(self.project(self.embeddings(input_ids)), attention_mask, token_type_ids)
-        scores = self.attend(pair.a) @ self.attend(pair.b).transpose(1, 2)
-        to_b, to_a = co_attention(scores, pair, alignment)
-        v1 = (self.compare(torch.cat([pair.a, to_b @ pair.b], -1)) * pair.a_mask[..., None]).sum(1)
-        v2 = (self.compare(torch.cat([pair.b, to_a.transpose(1, 2) @ pair.a], -1)) * pair.b_mask[..., None]).sum(1)
-        logits = self.classifier(self.aggregate(torch.cat([v1, v2], -1)))
-        return SequenceClassifierOutput(logits=logits, attentions=(to_b, to_a))
+        to_b, to_a = co_attention(self.attend(pair.a) @ self.attend(pair.b).transpose(1, 2), pair)
+        drop, first = self.compare[0], self.compare[1]
+        own, sent = first.weight.chunk(2, dim=1)
+        a, b = drop(pair.a), drop(pair.b)
+        return Attended(
+            pair, to_b, to_a, linear(a, own, first.bias), linear(b, own, first.bias), linear(a, sent), linear(b, sent)
+        )
+
+    def after_alignment(
+        self, state: Attended, masks: Float[Tensor, "batch masks a_tokens b_tokens"] | None
+    ) -> Float[Tensor, "batch masks labels"]:
+        to_a, to_b = state.aligned(masks)
+        v1 = self._compared(state.a_own[:, None] + to_a, state.pair.a_mask)
+        v2 = self._compared(state.b_own[:, None] + to_b, state.pair.b_mask)
+        return self.classifier(self.aggregate(torch.cat([v1, v2], -1)))
+
+    def _compared(self, first: Tensor, real: Tensor) -> Tensor:
+        """The rest of G, summed over real tokens."""
+        return (self.compare[2:](first) * real[:, None, :, None]).sum(2)

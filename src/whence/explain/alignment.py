@@ -1,0 +1,151 @@
+"""An alignment explanation as a plain value: a number for every word pair and, where the method makes one, a 0/1 mask.
+
+Rows are words of the premise, columns words of the hypothesis. Saved as JSON lines, one explanation per line; what is loaded
+equals what was saved.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from whence.data import Span
+from whence.data.corpus import BadRow
+from whence.data.files import json_rows
+from whence.errors import BadInput
+from whence.run import write_atomically
+
+if TYPE_CHECKING:
+    from whence.explain.alignments.rectangles import Rectangle
+
+FORMAT = "whence.alignment@1"
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """How much each word pair speaks for `target`; `mask` keeps the pairs that the prediction needs."""
+
+    id: str
+    texts: Mapping[str, str]
+    spans: Mapping[str, tuple[Span, ...]]
+    scores: tuple[tuple[float, ...], ...]
+    method: str
+    target: str
+    probability: float
+    """Of the target label, for the unchanged pair."""
+    mask: tuple[tuple[int, ...], ...] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, float] = field(default_factory=dict)
+    """What the method says of itself, e.g. AREC's objective, integrated gradients' completeness error; words never read."""
+    model: str = ""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        premise, hypothesis = self.shape
+        for name, rows in (("scores", self.scores), ("mask", self.mask)):
+            if rows is not None and (len(rows) != premise or any(len(row) != hypothesis for row in rows)):
+                raise BadInput(
+                    f"alignment of '{self.id}': {name} must have {premise} rows of {hypothesis}, one cell per word pair"
+                )
+        if not np.isfinite(self.matrix).all():
+            raise BadInput(f"alignment of '{self.id}' by {self.method} has a score that is not a finite number")
+        if self.mask is not None and not {cell for row in self.mask for cell in row} <= {0, 1}:
+            raise BadInput(f"alignment of '{self.id}' by {self.method} has a mask with other values than 0 and 1")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(words of the premise, words of the hypothesis)"""
+        premise, hypothesis = (len(spans) for spans in self.spans.values())
+        return premise, hypothesis
+
+    @property
+    def words(self) -> tuple[list[str], list[str]]:
+        """Of the premise and of the hypothesis."""
+        first, second = ([self.texts[name][a:b] for a, b in spans] for name, spans in self.spans.items())
+        return first, second
+
+    @property
+    def matrix(self) -> Float[np.ndarray, "premise hypothesis"]:
+        return np.array(self.scores, dtype=np.float64).reshape(self.shape)
+
+    @property
+    def kept(self) -> Bool[np.ndarray, "premise hypothesis"] | None:
+        """The mask as an array; None where there is none."""
+        return None if self.mask is None else np.array(self.mask, dtype=bool).reshape(self.shape)
+
+    def with_mask(self, kept: Bool[np.ndarray, "premise hypothesis"]) -> "Alignment":
+        """The same scores with another mask, e.g. one induced from them."""
+        return replace(self, mask=mask_rows(kept))
+
+    def rectangles(self) -> "list[Rectangle]":
+        """The mask as disjoint rectangles, each one phrase pair; none without a mask."""
+        from whence.explain.alignments.rectangles import rectangles
+
+        return [] if self.kept is None else rectangles(self.kept)
+
+    def show(self) -> None:
+        """The matrix in the terminal."""
+        from rich.console import Console
+
+        Console().print(self)
+
+    def __rich__(self) -> Any:
+        from whence.explain.alignments.draw import matrix_text
+
+        return matrix_text(self)
+
+    def _repr_html_(self) -> str:
+        from whence.explain.alignments.draw import matrix_html
+
+        return matrix_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"format": FORMAT, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> "Alignment":
+        """Raises KeyError, TypeError or BadInput where the row is not an alignment."""
+        given = {k: v for k, v in row.items() if k != "format"}
+        given["spans"] = {name: tuple((int(a), int(b)) for a, b in spans) for name, spans in given["spans"].items()}
+        if len(given["spans"]) != 2:
+            raise BadInput(f"alignment of '{given['id']}' has texts {', '.join(given['spans'])}; expected two")
+        for name, spans in given["spans"].items():
+            if any(not 0 <= a < b <= len(given["texts"][name]) for a, b in spans):
+                raise BadInput(f"alignment of '{given['id']}': a word span lies outside the text '{name}'")
+        given["scores"] = tuple(tuple(float(cell) for cell in cells) for cells in given["scores"])
+        if given.get("mask") is not None:
+            given["mask"] = tuple(tuple(int(cell) for cell in cells) for cells in given["mask"])
+        return cls(**given)
+
+
+def score_rows(scores: Float[np.ndarray, "premise hypothesis"]) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in np.asarray(scores, dtype=np.float64).tolist())
+
+
+def mask_rows(kept: Bool[np.ndarray, "premise hypothesis"]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(row) for row in np.asarray(kept, dtype=int).tolist())
+
+
+def save_alignments(path: Path, alignments: Iterable[Alignment]) -> None:
+    # ASCII JSON, because a text may hold lone surrogates, which UTF-8 cannot
+    lines = "".join(json.dumps(alignment.to_dict()) + "\n" for alignment in alignments)
+    write_atomically(path, lambda p: p.write_text(lines, encoding="utf-8"))
+
+
+def load_alignments(path: Path) -> list[Alignment]:
+    loaded = []
+    for item in json_rows(path):
+        if isinstance(item, BadRow):
+            raise BadInput(str(item))
+        row, value = item
+        if value.get("format") != FORMAT:
+            raise BadInput(f'{path}, row {row}: format is {json.dumps(value.get("format"))}; expected "{FORMAT}"')
+        try:
+            loaded.append(Alignment.from_dict(value))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise BadInput(f"{path}, row {row}: not an alignment ({error!r})") from error
+    return loaded

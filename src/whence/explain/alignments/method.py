@@ -1,0 +1,131 @@
+"""What an alignment explainer is: a number for every word pair of many pairs at once and, if the method makes one, a mask.
+
+Scores are for the predicted label: positive speaks for it. Word pairs of which the model did not read a word score 0 and are
+never kept (random scores excepted). Methods that only try masks out are generators for one pair (`by_masks`); those that need
+gradients through the mask work on batches of pairs.
+"""
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from whence.errors import BadInput
+from whence.explain.alignment import Alignment, mask_rows, score_rows
+from whence.models import Classifier, Encoded
+from whence.models.alignment import pair_shape, read_cells
+from whence.run import Runner, Tick
+from whence.run.masks import MaskRunner, MaskSteps
+
+
+@dataclass
+class Cells:
+    """float[premise, hypothesis], the kept cells if the method chooses them, and what it says of itself."""
+
+    scores: Float[np.ndarray, "premise hypothesis"]
+    mask: Bool[np.ndarray, "premise hypothesis"] | None = None
+    notes: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class PairAsk:
+    """One pair to be explained: how the model reads it, the logits without a mask, the explained label, the seed."""
+
+    encoded: Encoded
+    logits: Float[np.ndarray, " labels"]
+    target: int
+    seed: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return pair_shape(self.encoded)
+
+    @cached_property
+    def read(self) -> Bool[np.ndarray, "premise hypothesis"]:
+        return read_cells(self.encoded)
+
+    def generator(self, method: str) -> np.random.Generator:
+        """Randomness from the seed, the pair and the method alone: neither batch nor order can change it."""
+        what = (self.encoded.ids, self.encoded.word)
+        return np.random.default_rng([self.seed, *(zlib.crc32(x.tobytes()) for x in what), zlib.crc32(method.encode())])
+
+
+Explain = Callable[..., list[Cells]]
+"""(asks, MaskRunner on their pairs, tick or None, **parameters) → one `Cells` for each ask."""
+
+
+@dataclass(frozen=True)
+class AlignmentMethod:
+    """One registered explainer of alignments."""
+
+    name: str
+    title: str
+    about: str
+    paper: str
+    cost: str
+    explain: Explain
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    makes_mask: bool = False
+    """True where the method chooses cells itself; a mask is induced from the scores of the others (measure/alignments)."""
+    stochastic: bool = False
+
+
+def by_masks(steps: Callable[..., MaskSteps[Cells]]) -> Explain:
+    """A method from a generator for one pair, which yields masks and is sent logits. Pairs that have no cell are not asked."""
+
+    def one(ask: PairAsk, parameters: Mapping[str, Any]) -> MaskSteps[Cells]:
+        if not ask.read.any():
+            return Cells(np.zeros(ask.shape))
+        return (yield from steps(ask, **parameters))
+
+    def explain(asks: Sequence[PairAsk], masks: MaskRunner, tick: Tick | None, **parameters: Any) -> list[Cells]:
+        return masks.drive([one(ask, parameters) for ask in asks], tick)
+
+    return explain
+
+
+def explain_alignments(
+    source: Runner | Classifier,
+    encoded: Sequence[Encoded],
+    method: AlignmentMethod,
+    seed: int = 0,
+    parameters: Mapping[str, Any] | None = None,
+    tick: Tick | None = None,
+) -> list[Alignment]:
+    """Explain each pair's predicted label. `parameters` override the method's defaults; `tick` counts finished pairs."""
+    runner = source if isinstance(source, Runner) else Runner(source)
+    classifier = runner.classifier
+    filled = {**method.parameters, **(parameters or {})}
+    unknown_names = sorted(set(filled) - set(method.parameters))
+    if unknown_names:
+        raise BadInput(f"method '{method.name}' has no parameter {unknown_names}: expected one of {sorted(method.parameters)}")
+    asks, base = pair_asks(runner, encoded, seed), runner.predict(encoded)
+    made = method.explain(asks, MaskRunner(classifier, encoded), tick, **filled)
+    return [
+        Alignment(
+            id=e.example.id, texts=dict(e.example.texts), spans=dict(zip(e.fields, e.spans, strict=True)),
+            scores=score_rows(cells.scores), mask=None if cells.mask is None else mask_rows(cells.mask), method=method.name,
+            target=classifier.labels[ask.target], probability=float(b.probabilities[ask.target]), parameters=filled,
+            notes={**cells.notes, **({"unseen_words": float(e.unseen)} if e.unseen else {})}, model=classifier.fingerprint,
+            seed=seed,
+        )
+        for e, ask, b, cells in zip(encoded, asks, base, made, strict=True)
+    ]  # fmt: skip
+
+
+def pair_asks(source: Runner | Classifier, encoded: Sequence[Encoded], seed: int = 0) -> list[PairAsk]:
+    """The predictions that are to be explained."""
+    runner = source if isinstance(source, Runner) else Runner(source)
+    runner.classifier.check(frozenset({"alignment"}))
+    for e in encoded:
+        if len(e.fields) != 2:
+            raise BadInput(
+                f"example '{e.example.id}' is a single text; expected a pair (premise, hypothesis): alignments lie between two"
+            )
+    return [
+        PairAsk(e, r.logits.astype(np.float64), r.label, seed) for e, r in zip(encoded, runner.predict(encoded), strict=True)
+    ]
