@@ -67,3 +67,24 @@ def test_every_entry_is_complete() -> None:
         assert entry.files
         assert ";" in entry.about, "the citation, then the licence"
     assert set(hub.HUB) <= set(PUBLISHED)
+
+
+def test_joined_names_train_on_both_and_test_on_neither(tmp_path: Path) -> None:
+    """esnli+snli: both training parts, without what stands in dev or test; the other splits of the first."""
+    for name in ("esnli", "snli"):
+        (tmp_path / name).mkdir()
+        rows = [{"premise": f"{name} {i}", "hypothesis": "b", "gold_label": "neutral"} for i in range(3)]
+        rows.append({"premise": "tested", "hypothesis": "b", "gold_label": "neutral"})
+        (tmp_path / name / "train_subset.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    columns = ["pairID", "gold_label", "Sentence1", "Sentence2"]
+    for split in ("dev", "test"):
+        text = "tested" if split == "test" else "looked at"
+        (tmp_path / "esnli" / f"esnli_{split}.csv").write_text(f"{','.join(columns)}\n1,neutral,{text},b\n", encoding="utf-8")
+    corpus = open_corpus("esnli+snli", root=tmp_path)
+    assert [e.texts["premise"] for e in corpus.load("train")] == [f"{n} {i}" for n in ("esnli", "snli") for i in range(3)]
+    assert len({e.id for e in corpus.load("train")}) == 6
+    assert [e.texts["premise"] for e in corpus.load("test")] == ["tested"]
+    with pytest.raises(BadInput, match="cannot be joined"):
+        open_corpus("esnli+hans", root=tmp_path)
+    with pytest.raises(BadInput, match="unknown corpus"):
+        open_corpus("esnli+nothing", root=tmp_path)

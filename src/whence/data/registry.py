@@ -12,6 +12,7 @@ from whence.data import hub
 from whence.data.corpus import Corpus
 from whence.data.eraser import is_eraser, open_eraser
 from whence.data.files import data_root, stored
+from whence.data.joined import SIGN, joined
 from whence.data.readers import cose, evidence, nli, rationales, semeval, sst, topics
 from whence.data.readers.published import Published, PublishedCorpus
 from whence.data.table import Columns, is_table, open_table
@@ -42,8 +43,9 @@ def open_corpus(
 ) -> Corpus:
     """A corpus by name, or a user's file, or a folder with train, dev and test files, or an ERASER folder.
 
-    Published corpora are looked for below `root`, else below the environment variable WHENCE_DATA; with neither, those that the
-    Hugging Face hub has are fetched from there. `columns` and `labels` are for files, `seed` for planted corpora.
+    Names joined with "+" are read as one corpus (`joined`). Published corpora are looked for below `root`, else below the
+    environment variable WHENCE_DATA; with neither, those that the Hugging Face hub has are fetched from there. `columns` and
+    `labels` are for files, `seed` for planted corpora.
     """
     name = str(name_or_path)
     path = Path(name).expanduser()
@@ -54,6 +56,9 @@ def open_corpus(
         return PUBLISHED[name].at(data_root(root))
     if named and name in planted():
         return planted()[name](seed)
+    parts = name.split(SIGN)
+    if named and len(parts) > 1 and set(parts) <= {*PUBLISHED, *planted()}:
+        return joined([open_corpus(part, root, seed=seed) for part in parts])
     if path.is_dir():
         return open_eraser(path) if is_eraser(path) else open_table(path, columns, labels)
     if path.is_file():

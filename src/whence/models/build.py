@@ -14,7 +14,7 @@ from transformers import (
 
 from whence.errors import BadInput, unknown
 from whence.models import ARCHITECTURES
-from whence.models.vectors import read_vectors
+from whence.models.vectors import read_vectors, vector_words
 from whence.models.word_tokenizer import build_word_tokenizer
 
 ENCODER = "encoder"
@@ -25,14 +25,21 @@ NAMES = (*ARCHITECTURES, ENCODER)
 def build_model(
     name: str, labels: tuple[str, ...], texts: Iterable[str], vectors: Path | None = None, options: dict[str, Any] | None = None
 ) -> tuple[PreTrainedModel, Any]:
-    """(model, tokenizer). `texts` make the vocabulary of a model from scratch; `options` go into its config."""
+    """(model, tokenizer). `texts` make the vocabulary of a model from scratch; `options` go into its config.
+
+    Two options are of the vocabulary: `min_count`, and `more_words`: so many of the first words of `vectors` belong to it
+    besides those of `texts`, so that a word that training never shows still has its vector.
+    """
     names = {"num_labels": len(labels), "id2label": dict(enumerate(labels)), "label2id": {n: i for i, n in enumerate(labels)}}
     if name not in NAMES:
         if vectors is not None:
             raise BadInput(f"--vectors goes with an architecture of ours ({', '.join(ARCHITECTURES)}); '{name}' has its own")
         return _pretrained(name, names, options or {})
-    options = {"min_count": 1, **(options or {})}
-    tokenizer = build_word_tokenizer(texts, min_count=options.pop("min_count"))
+    options = {"min_count": 1, "more_words": 0, **(options or {})}
+    more = vector_words(vectors, options["more_words"]) if vectors is not None else []
+    if options.pop("more_words") and not more:
+        raise BadInput("more_words are taken from a file of vectors; expected one (--vectors)")
+    tokenizer = build_word_tokenizer(texts, min_count=options.pop("min_count"), more=more)
     if name == ENCODER:
         size = options.pop("hidden_size", 128)
         config = BertConfig(

@@ -1,6 +1,8 @@
 """Pretrained word vectors from text files (GloVe's and fastText's: word, then values, split by spaces); .gz and .xz too."""
 
 from collections.abc import Collection
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +14,20 @@ from whence.errors import BadInput
 Vectors = dict[str, np.ndarray]
 
 
+def vector_words(path: Path, count: int) -> list[str]:
+    """The first `count` words of the file: the most frequent ones of the corpus that the vectors were learned on."""
+    rows = islice(text_lines(path), count)
+    return [row[1].partition(" ")[0] for row in rows if not isinstance(row, BadRow)]
+
+
 def read_vectors(path: Path, vocabulary: Collection[str]) -> Vectors:
     """The vectors of the words in `vocabulary` that the file has; float32[dim] each."""
-    wanted, dim = set(vocabulary), 0
+    return _read(path, frozenset(vocabulary))
+
+
+@lru_cache(maxsize=4)  # a study trains many models on one corpus, and unpacking a file of vectors takes many seconds
+def _read(path: Path, wanted: frozenset[str]) -> Vectors:
+    dim = 0
     vectors: Vectors = {}
     for item in text_lines(path):
         if isinstance(item, BadRow):

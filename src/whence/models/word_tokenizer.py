@@ -16,11 +16,13 @@ from whence.data.words import WORD_PATTERN
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-def build_word_tokenizer(texts: Iterable[str], min_count: int = 1, max_words: int | None = None) -> PreTrainedTokenizerFast:
-    """Vocabulary from `texts`: words seen at least `min_count` times, the most frequent first."""
+def build_word_tokenizer(
+    texts: Iterable[str], min_count: int = 1, max_words: int | None = None, more: Iterable[str] = ()
+) -> PreTrainedTokenizerFast:
+    """Vocabulary from `texts`: words seen at least `min_count` times, the most frequent first; then `more` words."""
     counts = Counter(word.lower() for text in texts for word in words(text))
     ranked = sorted((word for word, n in counts.items() if n >= min_count), key=lambda word: (-counts[word], word))
-    vocabulary = {word: i for i, word in enumerate([*SPECIAL, *(w for w in ranked[:max_words] if w not in SPECIAL)])}
+    vocabulary = {word: i for i, word in enumerate(dict.fromkeys([*SPECIAL, *ranked[:max_words], *more]))}
     tokenizer = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="removed", invert=True)
