@@ -7,7 +7,7 @@ than `window` places apart. Special tokens are no nodes; both texts of a pair ar
 the other. The distribution over positions is σ divided by its sum. An isolated piece (a text of one word) keeps 1 − d.
 
 The map contracts by d: after n steps the distance to the fixed point (networkx.pagerank, up to a factor) is at most dⁿ of what
-it was at the start. So the paper's 10 steps leave up to 20 %; in practice far less, because the graphs of texts mix fast (figures
+it was at the start. So the paper's 10 steps leave up to 20 %; in practice far less, as the graphs of texts mix fast (figures
 in docs/saloss.md). A text is done when none of its scores moves by `tolerance`, whatever else is in the batch.
 
 `released=True` is what the authors' code computes: window 8; the inner [SEP] of a pair is a node and windows run across it; two
