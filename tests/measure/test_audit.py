@@ -14,6 +14,8 @@ from whence.data.planted import shortcuts
 from whence.errors import BadInput
 from whence.explain import METHODS
 from whence.measure.audit import Audit, plan_audit, run_audit
+from whence.models import Classifier
+from whence.models.build import build_model
 from whence.studies.calibrate import calibrate, reliance
 from whence.studies.planted_model import planted_model
 
@@ -142,3 +144,11 @@ def test_calibration_finds_the_planted_token(tmp_path: Path, monkeypatch: pytest
     planted_model(corpus, "bilstm", epochs=2, say=quiet)  # from the cache
     assert (folder / "results.json").stat().st_mtime_ns == before
     assert json.loads((folder / "results.json").read_text())["test"]["accuracy"] > 0.98
+
+
+def test_a_long_document_is_a_shard_of_its_own() -> None:
+    sizes = [10] * 9 + [700, 700, 5, 2000, 3]
+    model, tokenizer = build_model("mlp", ("a", "b"), ["w"])
+    encoded = Classifier(model, tokenizer).encode([Example(str(n), {"text": "w " * (n - 2)}) for n in sizes])
+    assert [len(shard) for shard in audit_module._shards(encoded)] == [8, 2, 2, 1, 1]
+    assert [e for shard in audit_module._shards(encoded) for e in shard] == encoded

@@ -24,9 +24,10 @@ from whence.measure.summary import summarise
 from whence.models import Classifier, Encoded, Hide
 from whence.run import DryRunner, RunFolder, Runner, Tick, digest, measure_speed, progress, write_json
 
-SHARD = 8
-REPEATED = 2
-"""Examples of each shard that are explained a second time by methods that draw at random; the table says how many in all."""
+SHARD_EXAMPLES, SHARD_TOKENS = 8, 1000
+"""A shard is what a killed audit can lose: a handful of sentences, or one long document."""
+REPEATED = 4
+"""Every fourth example is explained a second time by methods that draw at random; the table says how many in all."""
 STABILITY_SEED = 1_000_003
 """Added to the seed for the second run of a method that draws at random; their agreement is its stability."""
 
@@ -67,7 +68,7 @@ def run_audit(audit: Audit, classifier: Classifier, out: Path, say: Say = print)
         return folder.results
     for note in plan.notes:
         say(note)
-    shards = [list(plan.encoded[i : i + SHARD]) for i in range(0, len(plan.encoded), SHARD)]
+    shards = _shards(plan.encoded)
     started, busy, rows = time.perf_counter(), 0.0, []
     finished = [folder.read_shard(f"{i:05d}") for i in range(len(shards))]
     done = sum(len(shards[i]) for i, rows_ in enumerate(finished) if rows_ is not None)
@@ -98,6 +99,7 @@ def plan_audit(audit: Audit, classifier: Classifier) -> dict[str, Any]:
     plan = _Plan(audit, classifier)
     step = max(1, len(plan.encoded) // SAMPLED)
     sample = plan.encoded[::step][:SAMPLED]
+    plan.repeated = {e.example.id for e in sample[::REPEATED]}
     runner = DryRunner(classifier)
     rows = _shard_rows(plan, sample, runner)
     share = len(plan.encoded) / len(sample)
@@ -130,6 +132,7 @@ class _Plan:
         self.methods: list[Method] = [m for m in chosen if m.name != "random"] + [METHODS["random"]]
         self.measures: list[Measure] = choose_measures(audit.examples, audit.measures)
         self.encoded: list[Encoded] = classifier.encode(audit.examples)
+        self.repeated = {e.example.id for e in self.encoded[::REPEATED]}
         self.foreign = {name: {e.id: e for e in several} for name, several in audit.explanations.items()}
         for name in audit.parameters:
             if name not in METHODS:
@@ -193,6 +196,17 @@ def _scores_digest(explanations: Sequence[TokenScores]) -> str:
     return hashlib.sha256(json.dumps([[x.id, x.target, x.scores] for x in explanations]).encode()).hexdigest()[:16]
 
 
+def _shards(encoded: Sequence[Encoded]) -> list[list[Encoded]]:
+    shards: list[list[Encoded]] = []
+    for one in encoded:
+        last = shards[-1] if shards else []
+        if last and len(last) < SHARD_EXAMPLES and sum(map(len, last)) + len(one) <= SHARD_TOKENS:
+            last.append(one)
+        else:
+            shards.append([one])
+    return shards
+
+
 def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner, tick: Tick | None = None) -> list[dict[str, Any]]:
     """One row for each example and method: the explanation, its values on every measure, its curve and its cost."""
     rows = []
@@ -207,7 +221,8 @@ def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner, tick: Tick | 
                 explanations = plan.explain(runner, shard, METHODS[name])
                 forward, backward = needed()
             if METHODS[name].stochastic:
-                again = plan.explain(runner, shard[:: SHARD // REPEATED], METHODS[name], STABILITY_SEED)
+                twice = [e for e in shard if e.example.id in plan.repeated]
+                again = plan.explain(runner, twice, METHODS[name], STABILITY_SEED)
         repeated = {x.id: list(x.scores) for x in again}
         labels = plan.classifier.labels
         judged = [Judged(e, x, plan.hide, labels.index(x.target)) for e, x in zip(shard, explanations, strict=True)]

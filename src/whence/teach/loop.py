@@ -73,7 +73,11 @@ def train(
     # selection by loss asks the same terms about the dev set
     dev_objective = total(settings.objective, settings.options, dev.facts) if settings.select == "loss" else None
     reads = reads_attention(settings.objective)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
+    # fused: on a CPU one pass over a large embedding table instead of a dozen
+    optimizer = torch.optim.AdamW(
+        [p for p in model.parameters() if p.requires_grad], lr=settings.learning_rate, weight_decay=settings.weight_decay,
+        fused=accelerator.device.type in ("cpu", "cuda"),
+    )  # fmt: skip
     wrapped, optimizer = accelerator.prepare(model, optimizer)
     steps_per_epoch = math.ceil(len(train_set) / settings.batch_size)
     state = load_checkpoint(folder / "checkpoint", model, optimizer)
