@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict
 from whence.cli import main
 from whence.errors import BadInput
 from whence.run import Piece
-from whence.studies.registry import STUDIES
+from whence.run.engine import LocalEngine
+from whence.studies.registry import STUDIES, find_study, names
 from whence.studies.study import Claim, Context, Figure, Findings, Scale, Study, Table, run_study
 
 
@@ -27,7 +28,7 @@ class Settings(BaseModel):
 
 def throw(name: str, seed: int, draws: int, faces: int) -> list[dict[str, Any]]:
     dice = random.Random(f"{name} {seed}")
-    return [{"die": name, "eyes": dice.randint(1, faces), "noise": random.random()} for _ in range(draws)]
+    return [{"eyes": dice.randint(1, faces), "unseeded": random.random()} for _ in range(draws)]
 
 
 def run(context: Context) -> Findings:
@@ -35,12 +36,14 @@ def run(context: Context) -> Findings:
     arguments = {"seed": context.seed, "draws": own.draws, "faces": own.faces}
     rows = context.do([Piece(f"die-{name}", throw, {"name": name, **arguments}) for name in own.names])
     means = {name: np.mean([row["eyes"] for row in rows[f"die-{name}"]]) for name in own.names}
-    table = [{"die": n, "ours": m, "low": m - 1, "high": m + 1, "paper": 3.5, "n": np.int64(own.draws)} for n, m in means.items()]
+    low = np.float64(math.nan)  # not known
+    table = [{"die": n, "ours": m, "low": low, "high": low, "paper": 3.5, "n": np.int64(own.draws)} for n, m in means.items()]
+    bars = {"groups": [*means], "series": [{"title": "dice", "values": np.array([*means.values()])}]}
     return Findings(
-        [Table("means", "Mean eyes", "Of fair dice.", ["die", "ours", "low", "high", "paper", "n"], table)],
-        [Figure("bars", "Mean eyes", "", "bars", {"groups": [*means], "series": [{"title": "dice", "values": [*means.values()]}]})],
-        [Claim("Dice are fair.", abs(means["red"] - 3.5) < 2, f"The mean of red is {means['red']:.2f}.")],
-        ["A toy.", f"{math.nan}"],
+        [Table("means", "Mean eyes", "Of [fair] dice.", [*table[0]], table)],
+        [Figure("bars", "Mean eyes", "", "bars", bars)],
+        [Claim("Dice are fair.", bool(abs(means["red"] - 3.5) < 2), f"The mean of red is {means['red']:.2f}.")],
+        ["A toy."],
     )
 
 
@@ -51,39 +54,117 @@ def settings(scale: Scale) -> Settings:
 STUDY = Study("toy", "Are dice fair?", "Pacioli 1494", "Throws dice.", settings, run)
 
 
+def silent(line: str) -> None:
+    pass
+
+
+def without_times(results: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in results.items() if key not in ("seconds", "pieces")}
+
+
 def test_results_hold_what_was_found_and_what_was_reduced(tmp_path: Path) -> None:
-    results = run_study(STUDY, "smoke", tmp_path / "run", say=lambda line: None)
+    results = run_study(STUDY, "smoke", tmp_path / "run", seed=7, say=silent)
     assert json.loads((tmp_path / "run" / "results.json").read_text()) == results
     assert results["reduced"] == {"draws": {"here": 5, "full": 500}}
-    means = results["tables"]["means"]
-    assert means["columns"][1] == "ours"
-    eyes = [random.Random("red 0").randint(1, 6) for _ in range(1)]
-    assert 1 <= eyes[0] <= 6
-    assert [row["die"] for row in means["rows"]] == ["red", "blue"]
-    assert means["rows"][0]["n"] == 5
+    dice = random.Random("red 7")
+    row = results["tables"]["means"]["rows"][0]
+    mean = np.mean([dice.randint(1, 6) for _ in range(5)])
+    assert row == {"die": "red", "ours": mean, "low": None, "high": None, "paper": 3.5, "n": 5}
+    assert results["figures"]["bars"]["data"]["series"][0]["values"][0] == mean
     assert set(results["pieces"]) == {"die-red", "die-blue"}
-    assert run_study(STUDY, "full", tmp_path / "full", say=lambda line: None)["reduced"] == {}
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["settings"] == {"draws": 5, "faces": 6, "names": ["red", "blue"]}
+    assert not run_study(STUDY, "full", tmp_path / "full", say=silent)["reduced"]
 
 
-@pytest.mark.parametrize("engine", ["local", "ray"])
-def test_the_verb_runs_a_study(
-    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    if engine == "ray":
-        pytest.importorskip("ray")
+def test_a_finished_study_is_not_run_again_and_a_killed_one_goes_on(tmp_path: Path) -> None:
+    whole = run_study(STUDY, "smoke", tmp_path / "whole", say=silent)
+    said: list[str] = []
+    assert run_study(STUDY, "smoke", tmp_path / "whole", say=said.append) == whole
+    assert said == [f"{tmp_path / 'whole'} is finished; these are its results"]
+
+    class Killed(LocalEngine):
+        def run(self, pieces: Any, seed: int, say: Any) -> Any:
+            yield next(super().run(pieces, seed, say))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study(STUDY, "smoke", tmp_path / "killed", engine=Killed(), say=silent)
+    assert [file.name for file in (tmp_path / "killed" / "shards").iterdir()] == ["die-red.parquet"]
+    assert without_times(run_study(STUDY, "smoke", tmp_path / "killed", say=silent)) == without_times(whole)
+    for name in ("die-red", "die-blue"):
+        shards = [(tmp_path / run / "shards" / f"{name}.parquet").read_bytes() for run in ("whole", "killed")]
+        assert shards[0] == shards[1]
+
+
+def test_settings_can_be_overridden_and_bad_ones_are_one_line(tmp_path: Path) -> None:
+    results = run_study(STUDY, "smoke", tmp_path / "a", overrides={"draws": 9, "names": ["red"]}, say=silent)
+    assert results["reduced"]["names"] == {"here": ["red"], "full": ["red", "blue"]}
+    assert results["tables"]["means"]["rows"][0]["n"] == 9
+    with pytest.raises(BadInput, match=r"'settings' is .* there and .* now"):
+        run_study(STUDY, "smoke", tmp_path / "a", say=silent)
+    with pytest.raises(BadInput, match="has no such setting; expected one of draws, faces, names"):
+        run_study(STUDY, "smoke", tmp_path / "b", overrides={"drawz": 1})
+    with pytest.raises(BadInput, match=r"--set draws: Input should be a valid integer.*got 'many'"):
+        run_study(STUDY, "smoke", tmp_path / "b", overrides={"draws": "many"})
+    assert not (tmp_path / "b").exists()
+
+
+def test_two_pieces_of_a_study_cannot_share_a_name(tmp_path: Path) -> None:
+    def twice(context: Context) -> Findings:
+        for seed in (1, 2):
+            context.do([Piece("die", throw, {"name": "red", "seed": seed, "draws": 1, "faces": 6})])
+        return Findings([], [], [], [])
+
+    with pytest.raises(ValueError, match="piece 'die' was asked for before"):
+        run_study(Study("toy", "", "", "", settings, twice), "smoke", tmp_path / "run", say=silent)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_registered_study_has_settings_for_all_scales(name: str) -> None:
+    study = find_study(name)
+    assert study.name == name
+    fields = [set(study.settings(scale).model_dump()) for scale in ("smoke", "small", "full")]
+    assert fields[0] == fields[1] == fields[2]
+    assert study.settings("smoke").model_config.get("extra") == "forbid"
+
+
+def whence(monkeypatch: pytest.MonkeyPatch, *argv: str) -> int:
     monkeypatch.setitem(STUDIES, "toy", __name__)
-    argv = ["study", "toy", "--scale", "smoke", "--out", str(tmp_path / "run"), "--engine", engine]
-    monkeypatch.setattr(sys, "argv", ["whence", *argv])
+    monkeypatch.setattr(sys, "argv", ["whence", "study", *argv])
     with pytest.raises(SystemExit) as stop:
         main()
-    assert not stop.value.code
-    shown = capsys.readouterr().out
-    assert "Dice are fair." in shown
-    assert (tmp_path / "run" / "report.html").exists()
+    return int(stop.value.code or 0)
 
 
-def test_bad_settings_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="expected one of draws, faces, names"):
-        run_study(STUDY, "smoke", tmp_path / "a", overrides={"drawz": 1})
-    with pytest.raises(BadInput, match="--set draws: Input should be a valid integer.*got 'many'"):
-        run_study(STUDY, "smoke", tmp_path / "a", overrides={"draws": "many"})
+def test_the_verb_runs_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["toy", "--scale", "smoke", "--out", str(tmp_path / "run"), "--set", "faces=2"]
+    assert whence(monkeypatch, *argv) == 0
+    shown = capsys.readouterr()
+    assert "Of [fair] dice." in shown.out
+    assert "Dice are fair." in shown.out
+    assert "reduced: faces is 2, in the full study 6" in shown.out
+    assert "2 of 2" in shown.err
+    assert "Are dice fair?" in (tmp_path / "run" / "report.html").read_text()
+    assert whence(monkeypatch, *argv, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["study"] == "toy"
+
+
+def test_the_verb_lists_studies_and_explains_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert whence(monkeypatch) == 0
+    assert "Throws dice." in capsys.readouterr().out
+    out = str(tmp_path / "run")
+    for argv, message in (
+        (["toys"], "unknown study 'toys': expected one of"),
+        (["toy", "--scale", "huge"], "unknown scale 'huge': expected one of full, small, smoke"),
+        (["toy", "--engine", "spark"], "unknown engine 'spark': expected one of local, ray"),
+        (["toy", "--address", "here:1"], "--address 'here:1' was given with engine 'local'"),
+        (["toy", "--set", "faces"], "--set 'faces': expected KEY=VALUE"),
+    ):
+        assert whence(monkeypatch, *argv, "--out", out) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1
+    assert not Path(out).exists()

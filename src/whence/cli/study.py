@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from whence.cli.options import AsJson, DataRoot, Seed, console, keyed, print_json, quiet, say
@@ -68,20 +69,20 @@ def _list(studies: list[Any], as_json: bool) -> None:
 
 
 def _show(results: dict[str, Any], report: Path) -> None:
-    from whence.report.study_report import shown_number
+    from whence.report.study_report import compared
 
     for given in list(results["tables"].values())[:1]:
-        table = Table(title=given["title"], caption=given["caption"])
-        for column in given["columns"]:
-            number = any(isinstance(row.get(column), int | float) for row in given["rows"])
-            table.add_column(column, justify="right" if number else "left")
-        for row in given["rows"]:
-            table.add_row(*(shown_number(row.get(column)) for column in given["columns"]))
-        console.print(table, markup=False)
+        shown = compared(given)
+        table = Table(title=escape(shown["title"]), caption=escape(shown["caption"]))
+        for column in shown["columns"]:
+            table.add_column(escape(column["title"]), justify="right" if column["number"] else "left")
+        for row in shown["rows"]:
+            table.add_row(*(escape(f"{cell['text']} [{cell['below']}]" if cell["below"] else cell["text"]) for cell in row))
+        console.print(table)
     for claim in results["claims"]:
         console.print(
             f"{'holds        ' if claim['holds'] else 'does not hold'}  {claim['text']} {claim['evidence']}", markup=False
         )
     for name, value in results["reduced"].items():
-        console.print(f"reduced: {name} is {value['here']}, in the paper's setting {value['full']}", markup=False, style="dim")
+        console.print(f"reduced: {name} is {value['here']}, in the full study {value['full']}", markup=False, style="dim")
     console.print(f"report: {report}", markup=False)

@@ -4,15 +4,14 @@ All texts are hostile: the template escapes what it is given, figures and heatma
 """
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from whence.explain.draw import words_html
-from whence.report.figures import Dot, curve, forest, printable
+from whence.report.figures import Dot, curve, forest
+from whence.report.page import by_class, write_page
 from whence.report.verdict import (
     GROUPS,
     RULE,
@@ -26,7 +25,6 @@ from whence.report.verdict import (
     shown_value,
     verdict,
 )  # fmt: skip
-from whence.run import write_atomically
 
 HIDDEN = {
     "mask": "replaced by the tokenizer's mask token",
@@ -38,20 +36,7 @@ SHOWN = 2
 
 def write_report(results: Mapping[str, Any], path: Path) -> None:
     """Writes the page; `results` is what an audit keeps as results.json."""
-    page = _template().render(_view(results))
-    write_atomically(path, lambda p: p.write_text(page, encoding="utf-8"))
-
-
-def _template() -> Template:
-    # every value is made printable: control characters, bidirectional overrides and lone surrogates never reach the page
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
-    )
-    return environment.from_string((files("whence.report") / "audit.html").read_text(encoding="utf-8"))
+    write_page("audit.html", _view(results), path)
 
 
 def _view(results: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,7 +46,6 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
     first, *rest = verdict(results)
     named, given = reading.recommended, results.get("examples") or []
     return {
-        "style": Markup((files("whence.report") / "style.css").read_text(encoding="utf-8")),
         "audit": reading.audit,
         "accuracy": shown_value("decision_flip", reading.audit["accuracy"]) if finite(reading.audit.get("accuracy")) else None,
         "recommendation": first,
@@ -208,7 +192,7 @@ def _example(reading: Reading, example: Mapping[str, Any]) -> dict[str, Any]:
     good = [m for m in order if m != "random"][:SHOWN]
     texts, spans, marked = example["texts"], example["spans"], example.get("highlights")
     maps = {
-        m: {"title": reading.title(m), "html": Markup(words_html(texts, spans, example["scores"][m], _by_class, marked))}
+        m: {"title": reading.title(m), "html": Markup(words_html(texts, spans, example["scores"][m], by_class, marked))}
         for m in order
     }
     return {
@@ -221,11 +205,6 @@ def _example(reading: Reading, example: Mapping[str, Any]) -> dict[str, Any]:
         "shown": [maps[m] for m in order if m in good or m == "random"],
         "folded": [maps[m] for m in order if m not in good and m != "random"],
     }
-
-
-def _by_class(strength: float) -> str:
-    """Far shorter than colours in every word; the style sheet does the rest."""
-    return f'class="{"for" if strength > 0 else "against"}" style="--s:{abs(strength):.2f}"' if strength else ""
 
 
 def _cost(reading: Reading, method: str) -> dict[str, Any]:
