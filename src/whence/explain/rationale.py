@@ -24,8 +24,27 @@ def top_share(
     scores: Float[np.ndarray, " n"], share: float, candidates: Bool[np.ndarray, " n"] | None = None
 ) -> Bool[np.ndarray, " n"]:
     """The highest scores, `share` of all n; ties: the earlier first. Only `candidates` can be chosen, if they are given."""
+    return top_k(scores, rationale_size(share, len(scores)), candidates)
+
+
+def top_k(scores: Float[np.ndarray, " n"], k: int, candidates: Bool[np.ndarray, " n"] | None = None) -> Bool[np.ndarray, " n"]:
+    """The k highest scores; ties and `candidates` as in `top_share`."""
     allowed = np.arange(len(scores)) if candidates is None else np.flatnonzero(candidates)
-    best = allowed[np.argsort(-scores[allowed], kind="stable")][: rationale_size(share, len(scores))]
+    best = allowed[np.argsort(-scores[allowed], kind="stable")][:k]
     chosen = np.zeros(len(scores), dtype=bool)
     chosen[best] = True
+    return chosen
+
+
+def best_window(
+    scores: Float[np.ndarray, " n"], k: int, candidates: Bool[np.ndarray, " n"] | None = None
+) -> Bool[np.ndarray, " n"]:
+    """k neighbours with the largest sum, the first such; neighbours among `candidates`, if they are given."""
+    allowed = np.arange(len(scores)) if candidates is None else np.flatnonzero(candidates)
+    chosen = np.zeros(len(scores), dtype=bool)
+    k = min(k, len(allowed))
+    if k:
+        # each window summed by itself: differences of running sums would break ties by rounding
+        start = int(np.lib.stride_tricks.sliding_window_view(scores[allowed], k).sum(axis=1).argmax())
+        chosen[allowed[start : start + k]] = True
     return chosen
