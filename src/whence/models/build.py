@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
@@ -27,19 +28,20 @@ def build_model(
 ) -> tuple[PreTrainedModel, Any]:
     """(model, tokenizer). `texts` make the vocabulary of a model from scratch; `options` go into its config.
 
-    Two options are of the vocabulary: `min_count`, and `more_words`: so many of the first words of `vectors` belong to it
-    besides those of `texts`, so that a word that training never shows still has its vector.
+    Three options are of the vocabulary: `min_count`; `more_words`: so many of the first words of `vectors` belong to it besides
+    those of `texts`, so that a word that training never shows still has its vector; `unit_vectors`: vectors start at length 1.
     """
     names = {"num_labels": len(labels), "id2label": dict(enumerate(labels)), "label2id": {n: i for i, n in enumerate(labels)}}
     if name not in NAMES:
         if vectors is not None:
             raise BadInput(f"--vectors goes with an architecture of ours ({', '.join(ARCHITECTURES)}); '{name}' has its own")
         return _pretrained(name, names, options or {})
-    options = {"min_count": 1, "more_words": 0, **(options or {})}
+    options = {"min_count": 1, "more_words": 0, "unit_vectors": False, **(options or {})}
     more = vector_words(vectors, options["more_words"]) if vectors is not None else []
     if options.pop("more_words") and not more:
         raise BadInput("more_words are taken from a file of vectors; expected one (--vectors)")
     tokenizer = build_word_tokenizer(texts, min_count=options.pop("min_count"), more=more)
+    unit_vectors = options.pop("unit_vectors")
     if name == ENCODER:
         size = options.pop("hidden_size", 128)
         config = BertConfig(
@@ -48,6 +50,8 @@ def build_model(
         )  # fmt: skip
         return BertForSequenceClassification(config), tokenizer
     found = read_vectors(vectors, tokenizer.get_vocab()) if vectors is not None else {}
+    if unit_vectors:
+        found = {word: vector / max(float(np.linalg.norm(vector)), 1e-12) for word, vector in found.items()}
     if found:
         options["embedding_dim"] = len(next(iter(found.values())))
     architecture = ARCHITECTURES[name]

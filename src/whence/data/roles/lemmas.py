@@ -9,7 +9,8 @@ import re
 
 _IRREGULAR = """
 be am is are was were been being|have has had having|do does did done doing|go goes went gone
-|see saw seen|say said|know knew known|think thought|tell told|take took taken|give gave given|get got gotten getting|make made|come came|find found|leave left
+|see saw seen|say said|know knew known|think thought|tell told
+|take took taken|give gave given|get got gotten getting|make made|come came|find found|leave left
 |feel felt|bring brought|begin began begun|keep kept|hold held|write wrote written|stand stood|hear heard|mean meant|meet met
 |run ran running|pay paid|sit sat sitting|speak spoke spoken|lead led|grow grew grown|lose lost|fall fell fallen|send sent
 |build built|understand understood|draw drew drawn|break broke broken|spend spent|rise rose risen|drive drove driven|buy bought
