@@ -104,6 +104,12 @@ def test_ray_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         run_pieces([Piece("u", uneven, {})], RunFolder(tmp_path / "run", {}), RayEngine(), silent)
 
 
+def test_an_address_where_nobody_answers_is_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    with pytest.raises(BadInput, match=r"--address '127\.0\.0\.1:1': no Ray cluster answers there"):
+        run_pieces([Piece("u", uneven, {})], RunFolder(tmp_path / "run", {}), RayEngine("127.0.0.1:1"), silent)
+
+
 def test_ray_gives_the_same_bytes_and_saves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One test, because starting Ray takes many seconds."""
     pytest.importorskip("ray")
@@ -115,7 +121,10 @@ def test_ray_gives_the_same_bytes_and_saves_the_others(tmp_path: Path, monkeypat
     for name, engine in engines.items():
         folders[name] = RunFolder(tmp_path / name, {})
         order = [bad, *pieces] if name == "ray" else [*pieces, bad]
-        with pytest.raises(BadInput, match="bad: no such corpus"):
+        with pytest.raises(BadInput) as refused:
             run_pieces(order, folders[name], engine, silent, seed=5)
+        if "did not start" in str(refused.value):
+            pytest.skip(f"the machine is too busy: {refused.value}")
+        assert str(refused.value) == "bad: no such corpus"
     assert done(folders["ray"]) == done(folders["local"])
     assert list(done(folders["ray"])) == ["n0.parquet", "n1.parquet", "n2.parquet"]

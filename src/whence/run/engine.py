@@ -5,7 +5,10 @@ on with the pieces that have no shard. Rows are always read back from the shards
 a piece starts, every random generator is seeded from the run's seed and the piece's name: what ran before it does not matter.
 """
 
+import logging
+import os
 import re
+import socket
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +24,8 @@ from whence.run.folder import RunFolder, read_json, write_json
 Rows = list[dict[str, Any]]
 Say = Callable[[str], None]
 ENGINES = ("local", "ray")
+PASSED_ON = ("WHENCE_CACHE", "WHENCE_DATA", "HF_HOME", "HF_HUB_OFFLINE", "TOKENIZERS_PARALLELISM", "GOMP_SPINCOUNT")
+"""Variables that say where data and models lie and how loud libraries are: the same for a task on another machine."""
 _NAME = re.compile(r"[\w+=-][\w.+=-]*")
 
 
@@ -78,10 +83,14 @@ class RayEngine:
             raise BadInput("engine 'ray' needs Ray, which is not installed; expected: pip install 'whence[ray]'") from error
         started_here = not ray.is_initialized()
         if started_here:
+            _check_address(self.address)
+            passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+            where = {"address": self.address} if self.address else {"address": "local", "include_dashboard": False}
             try:
-                ray.init(**({"address": self.address} if self.address else {"address": "local", "include_dashboard": False}))
-            except (ConnectionError, ValueError, RuntimeError) as error:
-                raise BadInput(f"--address '{self.address}': no Ray cluster answers there ({error})") from error
+                ray.init(**where, runtime_env={"env_vars": passed}, logging_level=logging.WARNING)
+            except Exception as error:  # Ray raises bare ones, e.g. where a busy machine lets its start time out
+                ray.shutdown()
+                raise BadInput(f"engine 'ray' did not start ({self.address or 'this machine'}): {error}") from error
         try:
             threads = torch.get_num_threads()
             largest = max(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
@@ -102,6 +111,16 @@ class RayEngine:
         finally:
             if started_here:
                 ray.shutdown()
+
+
+def _check_address(address: str | None) -> None:
+    """Ray itself waits for minutes before it says that nobody answers."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+        except (OSError, OverflowError) as error:
+            raise BadInput(f"--address '{address}': no Ray cluster answers there ({error})") from error
 
 
 def make_engine(name: str, address: str | None = None) -> Engine:
