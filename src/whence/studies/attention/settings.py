@@ -1,0 +1,99 @@
+"""What the study does at each scale. Every number of a scale is here, and config.json keeps it.
+
+λ is the paper's: its released code trains on ½|Δp| − λ·KL, half of our TVD − 2λ·KL, so `adversary.divergence` is 2λ.
+"""
+
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from whence.studies.study import Scale
+
+Title = Literal["SST", "IMDb", "AG News", "20 Newsgroups", "Diabetes", "Anemia", "planted reviews"]
+
+
+class Plan(BaseModel):
+    """One corpus. None: all of it."""
+
+    model_config = ConfigDict(extra="forbid")
+    title: Title
+    train: int | None = None
+    dev: int | None = None
+    test: int | None = None
+    longest: int | None = None
+    """Texts of more words are left out of every split."""
+    min_count: int = 1
+    seeds: int = 3
+    """Base models; the first is "the" base, the others show how much a seed changes."""
+    repeats: int = 3
+    """Seeds of the tests: uniform, guides and adversaries, each beside the base model of its seed."""
+    lambdas: tuple[float, ...] = ()
+    guides: bool = True
+    searched: int | None = None
+    """Test texts for Jain & Wallace's search and permutations."""
+    correlated: int | None = None
+    """Test texts for their correlations (leave-one-out costs a pass for each word)."""
+    encoder_train: int | None = None
+    encoder_lambdas: tuple[float, ...] = ()
+
+
+class AttentionSettings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    corpora: dict[str, Plan]
+    vectors: str | None = None
+    """A file of word vectors to start from (`--set vectors=FILE`)."""
+    options: dict[str, Any] = {}
+    """Of the BiLSTM and MLP."""
+    learning_rate: float = 1e-3
+    batch_size: int = 32
+    epochs: int = 8
+    adversary_epochs: int = 80
+    adversary_patience: int = 10
+    guide_lambda: float = 0.001
+    """The adversary whose attention guides the MLP."""
+    candidates: int = 5
+    search_steps: int = 500
+    permutations: int = 100
+    encoder: str | None = None
+    """A transformer for the same tests: "encoder" (small, from scratch), a hub id or a folder (`--set encoder=FOLDER`)."""
+    encoder_epochs: int = 3
+
+
+_FULL = (0.0, 1e-4, 2e-4, 3.5e-4, 5e-4, 7.5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
+
+
+def settings(scale: Scale) -> AttentionSettings:
+    if scale == "smoke":
+        lambdas = (0.0, 1e-3, 1e-2)
+        reviews = Plan(title="planted reviews", train=4000, dev=400, test=400, repeats=1, lambdas=lambdas, correlated=100)
+        return AttentionSettings(
+            corpora={"reviews": reviews}, options={"embedding_dim": 64, "hidden_size": 64}, learning_rate=3e-3, batch_size=64,
+            epochs=5, adversary_epochs=6, adversary_patience=3,
+        )  # fmt: skip
+    if scale == "small":
+        some = partial(Plan, seeds=1, repeats=1, guides=False)
+        return AttentionSettings(
+            corpora={
+                "sst": Plan(title="SST", seeds=5, lambdas=(0.0, 1e-4, 5e-4, 1e-3, 1e-2), correlated=500, encoder_train=3000,
+                            encoder_lambdas=(1e-2,)),
+                "imdb": some(title="IMDb", train=6000, dev=800, test=2000, longest=400, min_count=3, searched=500,
+                             correlated=50),
+                "ag_news_wb": some(title="AG News", train=6000, dev=1000, test=2000, min_count=2, searched=500, correlated=200),
+                "newsgroups": some(title="20 Newsgroups", longest=500, min_count=2, searched=300, correlated=50),
+            },
+            adversary_epochs=15, adversary_patience=5, encoder="encoder", encoder_epochs=2,
+        )  # fmt: skip
+    whole = partial(Plan, seeds=9, lambdas=_FULL, encoder_lambdas=_FULL)
+    return AttentionSettings(
+        corpora={
+            "sst": whole(title="SST"),
+            "imdb": whole(title="IMDb", longest=400, min_count=10),
+            "ag_news_wb": whole(title="AG News", min_count=5),
+            "newsgroups": whole(title="20 Newsgroups", longest=500, min_count=2),
+            "mimic_diabetes": whole(title="Diabetes", longest=4000, min_count=5),
+            "mimic_anemia": whole(title="Anemia", longest=4000, min_count=5),
+        },
+        options={"embedding_dim": 300},
+        encoder="bert-base-uncased",
+    )
