@@ -50,7 +50,8 @@ class DecomposableAttention(CoAttentionModel):
         """Attend, and both halves of G's first layer: W [a; ã] + c = (W₁ a + c) + W₂ ã."""
         pair = split_pair(self.project(self.embeddings(input_ids)), attention_mask, token_type_ids)
         to_b, to_a = co_attention(self.attend(pair.a) @ self.attend(pair.b).transpose(1, 2), pair)
-        drop, first = self.compare[0], self.compare[1]
+        drop, first = list(self.compare)[:2]
+        assert isinstance(first, nn.Linear)
         own, sent = first.weight.chunk(2, dim=1)
         a, b = drop(pair.a), drop(pair.b)
         return Attended(
