@@ -1,0 +1,50 @@
+"""Faithful by salience: SaLoss, erasure and FRESH (Chrysostomou & Aletras 2021). How to run it: docs/saloss.md."""
+
+from whence.studies.saloss.claims import claims, figures
+from whence.studies.saloss.settings import settings
+from whence.studies.saloss.tables import fresh_table, recovery, selection, table_1, table_2, table_8, variants
+from whence.studies.saloss.work import Found, Work
+from whence.studies.study import Context, Findings, Study
+
+
+def run(context: Context) -> Findings:
+    found = Work(context).run()
+    tables = [
+        table_1(found), table_2(found), fresh_table(found, "topk", "table3"), fresh_table(found, "contiguous", "table7"),
+        table_8(found), variants(found), selection(found), recovery(found),
+    ]  # fmt: skip
+    return Findings([table for table in tables if table is not None], figures(found), claims(found), _notes(found))
+
+
+def _notes(found: Found) -> list[str]:
+    settings = found.settings
+    notes = [
+        "The unit is a word, not a word piece: pieces are hidden together and their scores added.",
+        f"Hidden words are handled by '{settings.hide}'; the released code sets their ids to padding instead (--set hide=pad).",
+        "The epoch is the one with the lowest loss on dev, salience term included, as in the paper.",
+        f"Integrated gradients: {settings.ig_steps} points, midpoint rule; x∇x is signed.",
+    ]
+    if "evidence_inference" in settings.corpora:
+        notes.append(
+            "Evidence Inference is the part added in version 2.0 (the paper has 1.0's abstracts); an article is cut at the "
+            "model's limit, which leaves title and abstract."
+        )
+    if "ag_news" in settings.corpora:
+        notes.append("AG News' training set is a part of the published one, title and description joined; dev is 15 % of it.")
+    weights = ", ".join(f"{corpus} {weight:g}" for corpus, weight in found.weight.items())
+    chosen = ", ".join(found.selection) or "no corpus"
+    notes.append(f"λ: {weights}; chosen on dev for {chosen}, else the paper's (or, on planted data, a set one).")
+    cut = {c: found.trained[c, "none"][0]["cut"] for c in settings.corpora if found.trained[c, "none"][0]["cut"]}
+    notes += [f"{corpus}: {n} test texts are longer than the model's limit and were cut." for corpus, n in cut.items()]
+    return notes
+
+
+STUDY = Study(
+    "saloss",
+    "Faithful by salience",
+    "Chrysostomou & Aletras, Enjoy the Salience: Towards Better Transformer-based Faithful Explanations with Word Salience, "
+    "EMNLP 2021",
+    "Does drawing a model's attention towards words that TextRank finds salient make its explanations more faithful?",
+    settings,
+    run,
+)

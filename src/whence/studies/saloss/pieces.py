@@ -1,0 +1,170 @@
+"""The independent pieces of the study. Each loads what it needs: a corpus by its name, a model from the cache, or trained."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.metrics import average_precision_score
+
+from whence.data import Example
+from whence.data.registry import planted
+from whence.explain import METHODS, TokenScores, explain
+from whence.measure import Judged
+from whence.measure.erasure import decision_flip_steps
+from whence.measure.fresh import How, fresh, rationale_words
+from whence.measure.parts_of_speech import Tagger, by_tag, nltk_tagger, spacy_tagger
+from whence.models import Classifier, Encoded, Hide
+from whence.run import Request, Runner
+from whence.run.engine import Rows
+from whence.studies.saloss.recipe import DRAW, Recipe
+from whence.teach import label_numbers
+from whence.teach.objectives.saloss import divergence
+from whence.teach.salience import Pieces
+from whence.teach.salience.cache import salience
+
+DIVERGENCE_ON = 300
+"""Dev texts on which the distance of attention to the prior is measured."""
+CHUNK = 50
+"""Texts whose passes are remembered together."""
+
+
+def train_piece(recipe: dict[str, Any], data_root: str | None, towards: str) -> Rows:
+    """One row: scores on dev and test, predictions on test, and KL(α‖σ) on dev for the prior `towards`."""
+    made = Recipe(**recipe)
+    corpus = made.open(data_root)
+    classifier, results = made.trained(data_root, corpus)
+    test = corpus.load("test")
+    predicted = [r.label for r in Runner(classifier, remembered=0).predict(classifier.encode(test))]
+    return [{
+        "macro_f1": results["test"]["macro_f1"], "accuracy": results["test"]["accuracy"],
+        "dev_macro_f1": results["dev"]["macro_f1"], "epoch": results["best_epoch"], "train": results["train_examples"],
+        "labels": label_numbers(classifier, test), "predicted": predicted, "cut": results["test"]["texts_cut"],
+        "divergence": attention_divergence(classifier, corpus.load("dev")[:DIVERGENCE_ON], towards),
+    }]  # fmt: skip
+
+
+def attention_divergence(classifier: Classifier, examples: Sequence[Example], prior: str) -> float:
+    """Mean KL(α‖σ)."""
+    encoded = classifier.encode(examples)
+    pieces = Pieces(encoded, np.array(label_numbers(classifier, examples)))
+    results = Runner(classifier, remembered=0).run([Request(e, want=frozenset({"attention"})) for e in encoded])
+    found = [
+        divergence(*(torch.tensor(x)[None] for x in (result.extras["attention"], target, e.field >= 0))).item()
+        for e, result, target in zip(encoded, results, salience(prior, pieces, pieces), strict=True)
+    ]
+    return float(np.mean(found))
+
+
+def document_only(encoded: Encoded) -> Encoded:
+    """The query of a pair belongs to no word, so that it is neither scored nor hidden."""
+    return replace(encoded, word=np.where(encoded.field == 0, encoded.word, -1))
+
+
+def explained(
+    classifier: Classifier, runner: Runner, encoded: Sequence[Encoded], method: str, hide: Hide, ig_steps: int
+) -> list[TokenScores]:
+    parameters = {"n_steps": ig_steps} if method == "integrated_gradients" else {}
+    return explain(runner, encoded, METHODS[method], hide=hide, parameters=parameters)
+
+
+def erasure_piece(
+    recipe: dict[str, Any], data_root: str | None, split: str, count: int, methods: Sequence[str], hide: Hide, ig_steps: int
+) -> Rows:
+    """For each text and method the share of words to a flip and, where the reason was planted, how well it was found."""
+    made = Recipe(**recipe)
+    corpus = made.open(data_root)
+    classifier, _ = made.trained(data_root, corpus)
+    examples = drawn(corpus.load(split), count)
+    encoded = [document_only(e) for e in classifier.encode(examples)]
+    known = made.corpus in planted()
+    rows: Rows = []
+    for start in range(0, len(encoded), CHUNK):
+        shard, runner = encoded[start : start + CHUNK], Runner(classifier)
+        for method in methods:
+            explanations = explained(classifier, runner, shard, method, hide, ig_steps)
+            judged = [Judged(e, x, hide, classifier.labels.index(x.target)) for e, x in zip(shard, explanations, strict=True)]
+            values = runner.drive(decision_flip_steps(j) for j in judged)
+            for e, x, value in zip(shard, explanations, values, strict=True):
+                if value is not None:  # a text without a word cannot be erased
+                    recovered = planted_recovery(e, x) if known else {}
+                    rows.append({"id": e.example.id, "method": method, "flip": value[0], **recovered})
+    return rows
+
+
+def planted_recovery(encoded: Encoded, explanation: TokenScores) -> dict[str, float]:
+    """Whether the first word is a planted one, and the area under the precision–recall curve; nothing without highlights."""
+    reason = np.concatenate([encoded.example.highlighted_words(name) for name in encoded.fields])
+    if not reason.any():
+        return {}
+    scores = np.array(explanation.scores)
+    first = reason[np.argsort(-scores, kind="stable")[0]]
+    return {"first": float(first), "auprc": float(average_precision_score(reason, scores))}
+
+
+def fresh_piece(
+    support: dict[str, Any], classifier: dict[str, Any], data_root: str | None, method: str, ratio: float, how: How
+) -> Rows:
+    """One row: F1 of a classifier trained, without any salience, on the rationales of the support model."""
+    made, new = Recipe(**support), Recipe(**classifier)
+    corpus = made.open(data_root)
+    chooser, _ = made.trained(data_root, corpus)
+    results = fresh(new.job(), corpus, chooser, METHODS[method], ratio, how, seed=DRAW, say=lambda _: None)
+    return [{"macro_f1": results["test"]["macro_f1"], "accuracy": results["test"]["accuracy"]}]
+
+
+def tags_piece(recipes: dict[str, dict[str, Any]], data_root: str | None, count: int, tagger: str, hide: Hide) -> Rows:
+    """Importance by part of speech, by α∇α as in Figure 1, for several models side by side."""
+    explanations = {}
+    for name, recipe in recipes.items():
+        made = Recipe(**recipe)
+        corpus = made.open(data_root)
+        classifier, _ = made.trained(data_root, corpus)
+        encoded = classifier.encode(drawn(corpus.load("test"), count))
+        explanations[name] = explained(classifier, Runner(classifier), encoded, "attention_gradient", hide, 0)
+    found = by_tag(explanations, tagger_named(tagger))
+    interval = [{"ours": f.importance.value, "low": f.importance.low, "high": f.importance.high} for f in found]
+    return [{"model": f.model, "tag": f.tag, "words": f.words, **i} for f, i in zip(found, interval, strict=True)]
+
+
+def tagger_named(name: str) -> Tagger:
+    return nltk_tagger() if name == "nltk" else spacy_tagger(name)
+
+
+def examples_piece(recipes: dict[str, dict[str, Any]], data_root: str | None, count: int, ratio: float, hide: Hide) -> Rows:
+    """Contiguous rationales by α∇α, as in Table 4: the first texts that all models get right and choose other words of."""
+    by_model: dict[str, list[TokenScores]] = {}
+    for name, recipe in recipes.items():
+        made = Recipe(**recipe)
+        corpus = made.open(data_root)
+        classifier, _ = made.trained(data_root, corpus)
+        encoded = [document_only(e) for e in classifier.encode(drawn(corpus.load("test"), 20 * count))]
+        by_model[name] = explained(classifier, Runner(classifier), encoded, "attention_gradient", hide, 0)
+    rows: Rows = []
+    for e, *several in zip(encoded, *by_model.values(), strict=True):
+        n = int((e.seen & (e.word_fields == 0)).sum())
+        chosen = [rationale_words(np.array(x.scores)[:n], ratio, "contiguous") for x in several]
+        right = all(x.target == e.example.label for x in several)
+        if not right or n < 5 or all(np.array_equal(c, chosen[0]) for c in chosen[1:]):
+            continue
+        for name, words in zip(by_model, chosen, strict=True):
+            rows.append(
+                {
+                    "id": e.example.id,
+                    "label": e.example.label,
+                    "model": name,
+                    "words": e.words[:n],
+                    "chosen": words.astype(int).tolist(),
+                }
+            )
+        if len(rows) == count * len(by_model):
+            break
+    return rows
+
+
+def drawn(examples: list[Example], count: int) -> list[Example]:
+    """Evenly spread over the split, so that files sorted by label do no harm."""
+    if count >= len(examples):
+        return examples
+    return [examples[i] for i in np.linspace(0, len(examples) - 1, count).round().astype(int)]

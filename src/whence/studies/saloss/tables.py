@@ -1,0 +1,241 @@
+"""From rows to the paper's tables, with intervals and p-values. Numbers are means over texts of the mean over seeds."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import ranksums, ttest_ind
+
+from whence.explain import METHODS
+from whence.measure.measure import mean
+from whence.measure.statistics import Estimate, bootstrap
+from whence.run.engine import Rows
+from whence.studies.saloss import paper
+from whence.studies.saloss.work import METHODS as ATTRIBUTIONS
+from whence.studies.saloss.work import Found, Kind
+from whence.studies.study import Table
+
+TITLES = {
+    "none": "baseline", "textrank": "SaLoss, TextRank", "uniform": "SaLoss, uniform", "tfidf": "SaLoss, tf-idf",
+    "chi2": "SaLoss, χ²", "planted": "SaLoss, true reason", "released": "SaLoss as released", "random": "random words",
+}  # fmt: skip
+CORPORA = {"sst": "SST", "ag_news": "AG News", "evidence_inference": "Evidence Inference", "multirc": "MultiRC",
+           "semeval": "SemEval", "reviews": "planted reviews"}  # fmt: skip
+
+
+def title(kind: Kind) -> str:
+    return TITLES.get(kind, f"SaLoss, {kind}")
+
+
+def values(runs: Sequence[Rows], method: str, column: str = "flip") -> dict[str, float]:
+    """For each text the mean over seeds."""
+    by_text: dict[str, list[float]] = {}
+    for rows in runs:
+        for row in rows:
+            if row["method"] == method and row.get(column) is not None:
+                by_text.setdefault(row["id"], []).append(row[column])
+    return {text: float(np.mean(several)) for text, several in by_text.items()}
+
+
+def estimate(by_text: dict[str, float]) -> Estimate:
+    return bootstrap(np.array(list(by_text.values()))[:, None], mean)
+
+
+def against(ours: dict[str, float], other: dict[str, float]) -> float:
+    """Wilcoxon's rank-sum test, two-sided, on the texts that both have."""
+    texts = [text for text in ours if text in other]
+    return float(ranksums([ours[t] for t in texts], [other[t] for t in texts]).pvalue)
+
+
+def macro_f1(rows: np.ndarray) -> np.ndarray:
+    """int[..., texts, 1 + seeds], gold label first → float[...]: macro-F1 over the gold labels, mean over seeds."""
+    gold, scores = rows[..., 0], []
+    for seed in range(1, rows.shape[-1]):
+        predicted = rows[..., seed]
+        by_label = []
+        for label in np.unique(gold):
+            hits = ((gold == label) & (predicted == label)).sum(-1)
+            by_label.append(2 * hits / np.maximum(1, (gold == label).sum(-1) + (predicted == label).sum(-1)))
+        scores.append(np.mean(by_label, axis=0))
+    return np.mean(scores, axis=0)
+
+
+def _deviation(several: Sequence[float]) -> float | None:
+    return float(np.std(several, ddof=1)) if len(several) > 1 else None
+
+
+def t_test(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Of two sets of runs; None where there are too few, or where none differs from another."""
+    if min(len(a), len(b)) < 2 or np.std([*a, *b]) == 0:
+        return None
+    return float(ttest_ind(a, b).pvalue)
+
+
+def _kept(found: Found, corpus: str, kind: Kind) -> list[float]:
+    return [row["macro_f1"] for row in found.trained[corpus, kind]]
+
+
+def table_1(found: Found) -> Table:
+    rows = []
+    for (corpus, kind), runs in found.trained.items():
+        score = bootstrap(np.array([runs[0]["labels"], *(run["predicted"] for run in runs)]).T, macro_f1)
+        weight = None if kind == "none" else found.weight[corpus]
+        if kind == "released":
+            weight = paper.WEIGHT.get(corpus, weight)
+        elif kind.startswith("λ"):
+            weight = float(kind.split()[-1])
+        rows.append({
+            "corpus": CORPORA[corpus], "model": title(kind), "λ": weight, "ours": score.value, "low": score.low,
+            "high": score.high, "paper": paper.F1.get(kind, {}).get(corpus), "sd": _deviation(_kept(found, corpus, kind)),
+            "p": None if kind == "none" else t_test(_kept(found, corpus, kind), _kept(found, corpus, "none")),
+            "accuracy": float(np.mean([run["accuracy"] for run in runs])),
+            "KL": float(np.mean([run["divergence"] for run in runs])),
+        })  # fmt: skip
+    settings = found.settings
+    sizes = "; ".join(f"{CORPORA[c]} {found.trained[c, 'none'][0]['train']:,}" for c in settings.corpora)
+    return Table(
+        "table1", "Table 1: macro-F1 on test",
+        f"Mean over {_seeds(found)}; the interval resamples test texts, sd is over seeds, p is a t-test against the baseline "
+        f"over seeds. KL: how far attention is from the prior on dev (baseline: from TextRank). Trained on: {sizes}.",
+        ["corpus", "model", "λ", "ours", "paper", "sd", "p", "accuracy", "KL"], rows,
+    )  # fmt: skip
+
+
+def flip_rows(found: Found, corpus: str, kind: Kind) -> list[dict[str, Any]]:
+    rows = []
+    for method in ATTRIBUTIONS:
+        here = values(found.flips[corpus, kind], method)
+        if not here:
+            continue
+        score = estimate(here)
+        rows.append({
+            "corpus": CORPORA[corpus], "model": title(kind), "attribution": METHODS[method].title, "ours": score.value,
+            "low": score.low, "high": score.high, "paper": paper.FLIP.get(kind, {}).get(method, {}).get(corpus),
+            "p": None if kind == "none" else against(here, values(found.flips[corpus, "none"], method)),
+            "texts": len(here),
+        })  # fmt: skip
+    return rows
+
+
+FLIP_COLUMNS = ["corpus", "model", "attribution", "ours", "paper", "p", "texts"]
+
+
+def _flip_caption(found: Found) -> str:
+    return (
+        f"Share of words hidden ({found.settings.hide}), most important first, until the label changes; lower is better, 1 if "
+        f"it never does. Mean over texts and {_seeds(found)} with bootstrap interval; p: Wilcoxon rank-sum against the "
+        "baseline's same attribution, on the mean over seeds of each text. Words of the document are hidden, never a query."
+    )
+
+
+def table_2(found: Found) -> Table:
+    rows = [row for corpus in found.settings.corpora for kind in ("none", "textrank") for row in flip_rows(found, corpus, kind)]
+    return Table("table2", "Table 2: decision flip", _flip_caption(found), FLIP_COLUMNS, rows)
+
+
+def table_8(found: Found) -> Table | None:
+    """Other sources of salience."""
+    kinds = [key for key in found.flips if key[1] in ("uniform", "chi2", "tfidf", "planted")]
+    if not kinds:
+        return None
+    corpora = dict.fromkeys(corpus for corpus, _ in kinds)
+    order = [
+        (c, k) for c in corpora for k in ("none", "textrank", "chi2", "tfidf", "uniform", "planted") if (c, k) in found.flips
+    ]
+    rows = [row for corpus, kind in order for row in flip_rows(found, corpus, kind)]
+    caption = f"{_flip_caption(found)} One seed for priors other than TextRank."
+    return Table("table8", "Table 8: decision flip by source of salience", caption, FLIP_COLUMNS, rows)
+
+
+def variants(found: Found) -> Table | None:
+    """The paper's formula, the released code's, and stronger λ."""
+    kinds = [key for key in found.flips if key[1] == "released" or key[1].startswith("λ")]
+    if not kinds:
+        return None
+    rows = []
+    for corpus in dict.fromkeys(corpus for corpus, _ in kinds):
+        for kind in ("none", "textrank", *(k for c, k in kinds if c == corpus)):
+            rows += flip_rows(found, corpus, kind)
+    caption = (
+        "SaLoss by the paper's formula at the chosen λ, as the released code computes it (squared sum of re-softmaxed "
+        f"attention, TextRank with window 8, cross-entropy on probabilities), and with more weight. {_flip_caption(found)}"
+    )
+    return Table("variants", "The formula, the released code, and stronger guidance", caption, FLIP_COLUMNS, rows)
+
+
+def selection(found: Found) -> Table | None:
+    rows = []
+    for corpus, by_weight in found.selection.items():
+        for weight, (flips, trained) in sorted(by_weight.items()):
+            eligible = weight in found.settings.weights
+            score = estimate(values([flips], "attention"))
+            rows.append({
+                "corpus": CORPORA[corpus], "λ": weight, "ours": score.value, "low": score.low, "high": score.high,
+                "dev macro-F1": trained["dev_macro_f1"], "KL": trained["divergence"],
+                "chosen": "yes" if weight == found.weight[corpus] else "no" if eligible else "not eligible",
+            })  # fmt: skip
+    if not rows:
+        return None
+    caption = f"Decision flip of α on {found.settings.select_on} dev texts, first seed; the lowest is chosen. KL(α‖σ) on dev."
+    columns = ["corpus", "λ", "ours", "dev macro-F1", "KL", "chosen"]
+    return Table("selection", "Choice of λ on dev", caption, columns, rows)
+
+
+def fresh_table(found: Found, how: str, name: str) -> Table | None:
+    rows = []
+    for corpus in found.settings.fresh:
+        if (corpus, how, "none") not in found.fresh:
+            continue
+        full = _kept(found, corpus, "none")
+        rows.append({"corpus": CORPORA[corpus], "rationales of": "full text", "ours": float(np.mean(full)),
+                     "sd": _deviation(full), "paper": paper.F1["none"].get(corpus)})  # fmt: skip
+        for (of, way, kind), scores in found.fresh.items():
+            if (of, way) == (corpus, how):
+                rows.append({
+                    "corpus": CORPORA[corpus], "rationales of": title(kind), "ours": float(np.mean(scores)),
+                    "sd": _deviation(scores), "paper": paper.FRESH[how].get(kind, {}).get(corpus),
+                    "p": None if kind == "none" else t_test(scores, found.fresh[corpus, how, "none"]),
+                })  # fmt: skip
+    if not rows:
+        return None
+    ratios = ", ".join(f"{CORPORA[c]} {found.settings.ratio[c]:.0%}" for c in found.settings.fresh)
+    caption = (
+        f"Macro-F1 on test of classifiers that see {how} rationales only (α of the support model; share of words: {ratios}); "
+        f"mean over {found.settings.fresh_seeds} classifier seeds, epochs: {found.settings.fresh_epochs}; the support model is "
+        "the first seed's; p: t-test against the baseline's rationales."
+    )
+    columns = ["corpus", "rationales of", "ours", "paper", "sd", "p"]
+    return Table(name, f"{name.replace('table', 'Table ')}: FRESH, {how}", caption, columns, rows)
+
+
+def recovery(found: Found) -> Table | None:
+    """Where the reason was planted: how well each attribution finds it."""
+    rows = []
+    for (corpus, kind), runs in found.flips.items():
+        for method in ATTRIBUTIONS:
+            first, area = values(runs, method, "first"), values(runs, method, "auprc")
+            if first:
+                score, other = estimate(area), estimate(first)
+                base = values(found.flips[corpus, "none"], method, "auprc")
+                rows.append({"corpus": CORPORA[corpus], "model": title(kind), "attribution": METHODS[method].title,
+                             "ours": score.value, "low": score.low, "high": score.high, "first": other.value,
+                             "p": None if kind == "none" else against(area, base)})  # fmt: skip
+    if not rows:
+        return None
+    caption = (
+        "Area under the precision–recall curve of the scores against the planted words, with bootstrap interval, and the share "
+        "of texts whose first word is a planted one; p: Wilcoxon rank-sum of the area against the baseline's same attribution."
+    )
+    columns = ["corpus", "model", "attribution", "ours", "first", "p"]
+    return Table("recovery", "Planted words found", caption, columns, rows)
+
+
+def _seeds(found: Found) -> str:
+    by_count: dict[int, list[str]] = {}
+    for corpus in found.settings.corpora:
+        by_count.setdefault(found.settings.seeds[corpus], []).append(CORPORA[corpus])
+    parts = []
+    for n, names in by_count.items():
+        where = f" ({', '.join(names)})" if len(by_count) > 1 else ""
+        parts.append(f"{n} seed{'s' if n > 1 else ''}{where}")
+    return " and ".join(parts)

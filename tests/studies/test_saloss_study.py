@@ -1,0 +1,144 @@
+"""The study of salience: it runs from end to end at toy size, resumes, and reduces rows rightly."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import ranksums
+from sklearn.metrics import f1_score
+
+from whence.report.study_report import write_study_report
+from whence.studies.registry import find_study
+from whence.studies.saloss import paper
+from whence.studies.saloss.pieces import document_only, drawn
+from whence.studies.saloss.recipe import recipe
+from whence.studies.saloss.settings import settings
+from whence.studies.saloss.tables import against, macro_f1, t_test, values
+from whence.studies.study import run_study
+
+ONLY = "reviews"
+TOY: dict[str, Any] = {
+    "architecture": {"hidden_size": 16}, "train": {ONLY: 60}, "dev": {ONLY: 10}, "test": {ONLY: 30}, "epochs": {ONLY: 1},
+    "seeds": {ONLY: 2}, "weights": [0.1, 0.01], "weight": {}, "select_on": 4, "stronger": [1.0], "released": [ONLY],
+    "priors": {ONLY: ["planted", "chi2"]}, "erased": {ONLY: 4}, "erased_others": {ONLY: 3}, "ig_steps": 2,
+    "fresh": {ONLY: ["topk", "contiguous"]}, "fresh_epochs": 1, "fresh_seeds": 1, "shown": {ONLY: 1},
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHENCE_CACHE", str(tmp_path / "cache"))
+
+
+def test_runs_and_resumes(tmp_path: Path) -> None:
+    study = find_study("saloss")
+    out = tmp_path / "run"
+    first = run_study(study, "smoke", out, overrides=TOY, say=lambda _: None)
+    assert {"table1", "table2", "table3", "table7", "table8", "variants", "selection", "recovery"} <= set(first["tables"])
+    cells = {(row["model"], row["attribution"]) for row in first["tables"]["table2"]["rows"]}
+    assert cells == {
+        (model, attribution)
+        for model in ("baseline", "SaLoss, TextRank")
+        for attribution in ("Attention α", "α∇α", "Input × gradient", "Integrated gradients", "Random")
+    }
+    for table in first["tables"].values():
+        for row in table["rows"]:
+            assert set(row) >= set(table["columns"]) - {"paper", "p", "sd"}
+            assert row.get("low") is None or row["low"] <= row["ours"] <= row["high"]
+    chosen = [row for row in first["tables"]["selection"]["rows"] if row["chosen"] == "yes"]
+    eligible = [row for row in first["tables"]["selection"]["rows"] if row["chosen"] != "not eligible"]
+    assert [row["λ"] for row in chosen] == [min(eligible, key=lambda row: (row["ours"], row["λ"]))["λ"]]
+    assert [row["λ"] for row in first["tables"]["selection"]["rows"] if row["chosen"] == "not eligible"] == [1.0]
+    write_study_report(first, out / "report.html")
+    assert "Table 2: decision flip" in (out / "report.html").read_text()
+    # lost: the end, and some pieces on the way; models are in the cache
+    (out / "results.json").unlink()
+    for name in ("flip-test-reviews-none-seed0", "train-reviews-planted-0.1-seed0", "fresh-topk-reviews-random-seed0"):
+        for file in (out / "shards").glob(f"{name}*.parquet"):
+            file.unlink()
+    again = run_study(study, "smoke", out, overrides=TOY, say=lambda _: None)
+    assert {k: again[k] for k in ("tables", "figures", "claims")} == {k: first[k] for k in ("tables", "figures", "claims")}
+
+
+@pytest.mark.parametrize("scale", ["smoke", "small", "full"])
+def test_settings_fit_together(scale: Any) -> None:
+    given = settings(scale)
+    for corpus in given.corpora:
+        made = recipe(given, corpus, 0)
+        assert made.job().settings.select == "loss"
+        assert corpus in given.erased
+        assert corpus in given.weight or given.weights
+    for corpus in {*given.priors, *given.released}:
+        assert corpus in given.erased_others
+    for by_corpus in (given.fresh, given.tagged, given.shown, given.priors):
+        assert set(by_corpus) <= set(given.corpora)
+    assert set(given.fresh) | set(given.shown) <= set(given.ratio)
+    names = {
+        recipe(given, c, s, prior=p, weight=0.1).name for c in given.corpora for s in (0, 1) for p in ("textrank", "uniform")
+    }
+    assert len(names) == 4 * len(given.corpora)
+
+
+def test_released_recipe_is_the_released_loss() -> None:
+    made = recipe(settings("small"), "sst", 0, prior="textrank", weight=1e-3, variant="released").job().settings
+    assert made.objective == {"cross_entropy_on_probabilities": 1.0, "saloss": 1e-3}
+    assert made.options == {"saloss": {"prior": "textrank", "variant": "released"}}
+
+
+def test_values_are_means_over_seeds_of_each_text() -> None:
+    one = [
+        {"id": "a", "method": "m", "flip": 0.2},
+        {"id": "b", "method": "m", "flip": 1.0},
+        {"id": "a", "method": "x", "flip": 9},
+    ]
+    two = [{"id": "a", "method": "m", "flip": 0.4}, {"id": "b", "method": "m", "flip": 0.0}]
+    assert values([one, two], "m") == pytest.approx({"a": 0.3, "b": 0.5})
+
+
+def test_rank_sum_is_on_common_texts() -> None:
+    draw = np.random.default_rng(0)
+    ours, base = draw.random(30), draw.random(40) + 0.3
+    found = against({str(i): v for i, v in enumerate(ours)}, {str(i): v for i, v in enumerate(base)})
+    assert found == pytest.approx(ranksums(ours, base[:30]).pvalue)
+
+
+def test_macro_f1_is_scikit_learns() -> None:
+    draw = np.random.default_rng(0)
+    rows = draw.integers(0, 3, size=(50, 3))
+    expected = np.mean([f1_score(rows[:, 0], rows[:, i], average="macro") for i in (1, 2)])
+    assert float(macro_f1(rows)) == pytest.approx(expected)
+    assert macro_f1(np.stack([rows, rows[::-1]])) == pytest.approx([expected, expected])
+
+
+def test_t_test_needs_runs_that_differ() -> None:
+    assert t_test([0.9], [0.8, 0.7]) is None
+    assert t_test([0.9, 0.9], [0.9, 0.9]) is None
+    p = t_test([0.9, 0.91, 0.92], [0.5, 0.51, 0.52])
+    assert p is not None
+    assert p < 1e-4
+
+
+def test_a_query_is_neither_scored_nor_hidden(bert: Any) -> None:
+    from tiny import pairs
+
+    [encoded] = bert.encode(pairs()[:1])
+    alone = document_only(encoded)
+    assert not alone.seen[alone.word_fields == 1].any()
+    assert alone.seen[alone.word_fields == 0].all()
+    nothing = np.zeros(alone.word_count, dtype=bool)
+    kept = alone.tokens_of(nothing)
+    assert kept[alone.field == 1].all()
+    assert not kept[alone.field == 0].any()
+
+
+def test_a_sample_is_spread_over_the_split() -> None:
+    assert drawn(list(range(10)), 4) == [0, 3, 6, 9]  # type: ignore[arg-type, comparison-overlap]
+    assert drawn(list(range(3)), 4) == [0, 1, 2]  # type: ignore[arg-type, comparison-overlap]
+
+
+def test_the_papers_numbers_are_complete() -> None:
+    assert paper.FLIP["textrank"]["attention"]["sst"] == 0.42
+    assert paper.FLIP["none"]["attention"]["sst"] == 0.55
+    for by_kind in (paper.F1, *paper.FRESH.values(), *paper.FLIP.values()):
+        assert all(set(by_corpus) == set(paper.CORPORA) for by_corpus in by_kind.values())
