@@ -5,9 +5,9 @@
 
 The paper gives no optimiser. Here: Adam on log α (from `start` for every cell, kept in ±10), `samples` masks per step, drawn in
 pairs U and 1 − U, whose errors partly cancel. A pair is done when Z̃ has kept the label and not changed for `patience` steps, or
-after `steps`. Of the Z̃ on the way (looked at every fifth step) the one that keeps the label with the lowest L0 + 0.15 (L1 + L2)
-goes on to a short descent on the mask itself (descent.py). Scores are that iterate's log α. If no mask kept the label, cells are
-added by decreasing log α until one does.
+after `steps`. Of the Z̃ on the way (every fifth step), the one that keeps the label with the least L0 + 0.15 (L1 + L2) goes on
+to a short descent on the mask itself (descent.py). Scores are that iterate's log α. If no mask kept the label, cells are added
+by decreasing log α until one does.
 
 Many pairs are optimised at once: one log α [pairs, premise, hypothesis], the pairs that are done leave the batch, and every
 pair has its own stream of random numbers, so that neither company nor order changes its mask.
