@@ -7,6 +7,7 @@ from tiny import own_model
 
 from whence.data import Example
 from whence.measure.alignments.breaking_nli import FoundPair, f1, found_pair_steps, gold_cells
+from whence.measure.alignments.plausibility import iou_row, token_f1_row, touched_words
 from whence.run import Runner
 from whence.run.masks import MaskRunner
 
@@ -77,3 +78,16 @@ def test_through_a_model_it_is_the_removal_that_moves_the_logits_most() -> None:
     assert found is not None
     assert found.max_f1 == (1.0 if moved[1] > moved[0] else 0.0)
     assert (found.exact_inc, found.soft_inc) == (1.0, 1.0)
+
+
+def test_words_that_a_mask_touches_against_words_that_people_marked() -> None:
+    """Premise: touched 0 and 4–5, marked 4–5: precision 1/2, recall 1, F1 = 2·2/(3+2). Hypothesis: nothing marked, no key."""
+    marked = Example("1", TEXTS, "contradiction", highlights=({"premise": ((13, 22),)},))
+    (encoded,) = own_model("decomposable").encode([marked])
+    keys = touched_words(cells((6, 5), (0, 0), (4, 4), (5, 4)), encoded)
+    assert len(keys) == 1
+    assert iou_row(keys) == (0.5, 1.0, 1.0, 1.0)
+    assert token_f1_row(keys) == (pytest.approx(4 / 5), 1.0)
+    nothing = touched_words(cells((6, 5)), encoded)
+    assert iou_row(nothing) == (0.0, 0.0, 0.0, 1.0)
+    assert token_f1_row(nothing) == (0.0, 1.0)

@@ -1,0 +1,93 @@
+"""What the study does at each scale. Every number of a scale is here, and config.json keeps it."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from whence.studies.study import Scale
+
+METHODS = (
+    "arec", "co_attention", "leave_one_out", "back_select", "lime", "gradient", "integrated_gradients", "diffmask", "random",
+)  # fmt: skip
+"""AREC first: the rationales of the others are induced at its fidelity."""
+
+ROLE_CORPUS = "hans"
+PAIRED_CORPORA = ("breaking_nli", "scenes")
+"""Corpora that know the one phrase pair on which the label turns."""
+
+
+class Target(BaseModel):
+    """A model that is explained: how it is trained and how many test pairs of each corpus it is explained on."""
+
+    model_config = ConfigDict(extra="forbid")
+    title: str
+    architecture: str | None
+    """An architecture of ours; None: the transformer of the setting `model`."""
+    options: dict[str, Any] = {}
+    training: dict[str, Any] = {}
+    pairs: int
+    shard: int
+    """Pairs in one piece of work."""
+    fewer: dict[str, int] = {}
+    """Methods that are tried on fewer pairs, because they cost too much."""
+    role_pairs: int | None = None
+    """Pairs of HANS for accuracy with and without role masks; None: all 30,000."""
+
+
+class AlignmentSettings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    train: str
+    """The corpus that models are trained on; `a+b` is two of them joined."""
+    corpora: tuple[str, ...]
+    targets: dict[str, Target]
+    methods: tuple[str, ...] = METHODS
+    parameters: dict[str, dict[str, Any]] = {}
+    """Of methods, where they differ from the defaults."""
+    model: str | None = None
+    """Folder or hub id of a transformer that MiniLM's part of the study starts from (`--set model=FOLDER`)."""
+    vectors: str | None = None
+    """A file of word vectors (`--set vectors=FILE`)."""
+    drawn: int = 2
+    """Pairs of each label that are drawn."""
+    judged: int = 0
+    """Pairs for each model on the sheets for human judges (of HANS: of each subcase, a thirtieth of it)."""
+    judgements: tuple[str, ...] = ()
+    """Filled sheets, as `readability=FILE` or `agreement=FILE`, read together with the keys of `sheets`."""
+    sheets: str | None = None
+    """Folder of the sheets that `judgements` were filled in from."""
+
+
+_WORDS = {"more_words": 50_000, "train_embeddings": False}
+"""Words of the vectors' file that training does not show keep their vectors: HANS has many of them."""
+
+
+def settings(scale: Scale) -> AlignmentSettings:
+    if scale == "smoke":
+        esim = Target(
+            title="ESIM", architecture="esim", options={"hidden_size": 64, "embedding_dim": 64, "dropout": 0.1},
+            training={"batch_size": 64, "learning_rate": 2e-3, "epochs": 3}, pairs=150, shard=75, fewer={"back_select": 15},
+        )  # fmt: skip
+        return AlignmentSettings(train="scenes", corpora=("scenes",), targets={"esim": esim}, drawn=1, judged=6)
+    da = Target(
+        title="Decomposable Attention", architecture="decomposable", options={**_WORDS, "unit_vectors": True, "dropout": 0.1},
+        training={"batch_size": 64, "learning_rate": 1e-3, "epochs": 12}, pairs=300, shard=100,
+    )  # fmt: skip
+    esim = Target(
+        title="ESIM", architecture="esim", options={**_WORDS, "hidden_size": 100, "dropout": 0.3},
+        training={"batch_size": 32, "learning_rate": 1e-3, "epochs": 6, "patience": 2}, pairs=300, shard=50,
+    )  # fmt: skip
+    minilm = Target(
+        title="MiniLM", architecture=None, training={"batch_size": 32, "learning_rate": 5e-5, "epochs": 2}, pairs=60, shard=20,
+        fewer={"back_select": 6}, role_pairs=3000,
+    )  # fmt: skip
+    small = AlignmentSettings(
+        train="esnli+snli", corpora=("esnli", "breaking_nli", "hans"), targets={"da": da, "esim": esim, "minilm": minilm},
+        judged=30,
+    )  # fmt: skip
+    if scale == "small":
+        return small
+    bert = minilm.model_copy(update={"title": "BERT", "pairs": 9824, "fewer": {}, "role_pairs": None,
+                                     "training": {"batch_size": 32, "learning_rate": 2e-5, "epochs": 3}})  # fmt: skip
+    paper_esim = esim.model_copy(update={"options": {"hidden_size": 300, "dropout": 0.5}, "pairs": 9824})
+    whole = {"da": da.model_copy(update={"pairs": 9824}), "esim": paper_esim, "minilm": bert}
+    return small.model_copy(update={"targets": whole, "model": "bert-base-uncased", "judged": 300})
