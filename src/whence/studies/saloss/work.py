@@ -7,7 +7,7 @@ import numpy as np
 
 from whence.run.engine import Piece, Rows
 from whence.studies.saloss import paper
-from whence.studies.saloss.pieces import erasure_piece, examples_piece, fresh_piece, tags_piece, train_piece
+from whence.studies.saloss.pieces import erasure_piece, examples_piece, fresh_piece, tagger_named, tags_piece, train_piece
 from whence.studies.saloss.recipe import Recipe, recipe
 from whence.studies.saloss.settings import SalossSettings
 from whence.studies.study import Context
@@ -41,6 +41,8 @@ class Work:
         self.found = Found(self.settings)
 
     def run(self) -> Found:
+        if self.settings.tagger:
+            tagger_named(self.settings.tagger)  # if it is missing, say so now and not after an hour
         self.train({(c, "none"): self.seeded(c) for c in self.settings.corpora})
         for corpus in self.settings.corpora:
             self.choose_weight(corpus)
