@@ -21,7 +21,7 @@ from plain_loop import PlainLoop
 
 from whence.explain import METHODS, TokenScores, choose_methods, explain
 from whence.measure import FAITHFULNESS, Judged
-from whence.measure.audit import SHARD
+from whence.measure.audit import SHARD_EXAMPLES
 from whence.models import Classifier, Encoded
 from whence.run import Request, Result, Runner
 from whence.run.runner import Tick
@@ -151,8 +151,8 @@ def main() -> None:
     options = (args.n_steps, args.n_samples, args.per_eval)
     Race(classifier, *options).shard(encoded[:1])  # warm-up
     race = Race(classifier, *options)
-    for start in range(0, len(encoded), SHARD):
-        race.shard(encoded[start : start + SHARD])
+    for start in range(0, len(encoded), SHARD_EXAMPLES):
+        race.shard(encoded[start : start + SHARD_EXAMPLES])
     about = settings(classifier, args.model, "MiniLM's size, random weights", corpus.name) | {
         "examples": len(encoded), "tokens_per_text": float(np.mean([len(e) for e in encoded])),
         "n_steps": args.n_steps, "n_samples": args.n_samples, "perturbations_per_eval": args.per_eval,

@@ -49,7 +49,7 @@ def search_attention(
     while start < len(order):
         rows = order[start : start + max(1, TOKEN_BUDGET // (candidates * lengths[order[start]]))]
         part = readout.of(rows)
-        noise = torch.stack([_noise(ids[i], seed, candidates, lengths[i], part.mask.shape[1]) for i in rows])
+        noise = torch.stack([starting_noise(ids[i], seed, candidates, lengths[i], part.mask.shape[1]) for i in rows])
         attention, far, moved = _optimise(part, noise * SPREAD, steps, rate, tolerance)
         found.jsd[rows], found.tvd[rows] = far.numpy(), moved.numpy()
         found.attention[rows, : attention.shape[1]] = attention.numpy()
@@ -59,7 +59,7 @@ def search_attention(
     return found
 
 
-def _noise(name: str, seed: int, candidates: int, length: int, width: int) -> Float[Tensor, "candidates width"]:
+def starting_noise(name: str, seed: int, candidates: int, length: int, width: int) -> Float[Tensor, "candidates width"]:
     """Drawn for the text's own length, then padded: the same numbers in any batch."""
     draw = np.random.default_rng([seed, zlib.crc32(name.encode("utf-8", "surrogatepass"))])
     drawn = torch.from_numpy(draw.standard_normal((candidates, length))).float()

@@ -157,6 +157,18 @@ def fill_settings(study: Study, scale: Scale, overrides: Mapping[str, Any]) -> B
         raise BadInput(f"--set {where}: {first['msg']}; got {first['input']!r}") from error
 
 
+def _brief(value: Any, other: Any) -> Any:
+    """A group of settings that only one side has (a corpus) is not written out."""
+    return "run" if isinstance(value, dict) else "not run" if isinstance(other, dict) else value
+
+
 def reduced(here: Mapping[str, Any], full: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The settings in which a run differs from the paper's own."""
-    return {name: {"here": value, "full": full[name]} for name, value in here.items() if value != full[name]}
+    """The settings in which a run differs from the paper's own; those of settings within settings by dotted names."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in dict.fromkeys([*here, *full]):
+        one, other = here.get(name), full.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            found |= {f"{name}.{inner}": value for inner, value in reduced(one, other).items()}
+        elif one != other:
+            found[name] = {"here": _brief(one, other), "full": _brief(other, one)}
+    return found

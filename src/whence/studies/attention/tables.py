@@ -103,8 +103,8 @@ def correlations(corners: list[Corner]) -> Table:
                              "texts": int(known.sum()), "not defined": int((~known).sum())})  # fmt: skip
     caption = (
         "Kendall's τ_b of the base model (seed 0) over the words of each test text, mean over texts with 95 % interval; "
-        "share of texts with p ≤ .05; texts where a vector is constant are counted apart. The paper's numbers: Jain & Wallace's "
-        "stored outputs."
+        "share of texts with p ≤ .05; texts where a vector is constant are counted apart. The paper's numbers: Jain & "
+        "Wallace's stored outputs."
     )
     columns = [
         "corpus",
@@ -131,7 +131,7 @@ def permutations(corners: list[Corner]) -> Table:
             rows.append({"corpus": corner.title, "figure": figure, **interval(values), "texts": len(values)})
     caption = (
         "Per-instance tests on the base model (seed 0), mean over test texts, 95 % interval: how far the prediction "
-        "moves (TVD) when attention is shuffled; how far attention can be moved (JSD) while the prediction moves by at most 0.05."
+        "moves (TVD) when attention is shuffled; how far attention can be moved (JSD) while it moves by at most 0.05."
     )
     return Table("search", "Jain & Wallace: permutations and per-instance adversaries", caption,
                  ["corpus", "figure", "ours", "low", "high", "texts"], rows)  # fmt: skip
