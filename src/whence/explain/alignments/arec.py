@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whence.explain.alignments.descent import descend, padded
+from whence.explain.alignments.descent import LEAST_GAIN, descend, padded
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk
 from whence.explain.alignments.objective import GATES, WEIGHT, fidelity, mask_size, size
 from whence.models.alignment import MaskedPairs
@@ -116,7 +116,7 @@ class Search:
         objective = (fidelity(logits, self.base) + WEIGHT * mask_size(mask)).masked_fill(~kept, torch.inf)
         scores = (self.log_alpha * self.read).double().cpu().numpy()
         for row, (i, value) in enumerate(zip(self.open, objective.tolist(), strict=True)):
-            if value < self.best[i] or self.best[i] == np.inf:
+            if value < self.best[i] - LEAST_GAIN or self.best[i] == np.inf:
                 premise, hypothesis = self.asks[i].shape
                 self.scores[i], self.best[i] = scores[row, :premise, :hypothesis].copy(), value
             self.taken[i] = step

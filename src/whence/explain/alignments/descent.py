@@ -24,7 +24,8 @@ ROUNDS = 20
 TOGETHER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)
 ALONE = (2, 3, 4, 5, 6, 8)
 """Ranks of flips that are tried without the better ranked ones."""
-LEAST_GAIN = 1e-5
+LEAST_GAIN = 1e-4
+"""What counts as better: less than that is rounding, and would make a mask depend on the batch it was made in."""
 
 
 @dataclass
