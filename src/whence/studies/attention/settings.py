@@ -75,14 +75,14 @@ def settings(scale: Scale) -> AttentionSettings:
         some = partial(Plan, seeds=1, repeats=1, guides=False)
         return AttentionSettings(
             corpora={
-                "sst": Plan(title="SST", seeds=5, lambdas=(0.0, 1e-4, 5e-4, 1e-3, 1e-2), correlated=500, encoder_train=3000,
+                "sst": Plan(title="SST", seeds=5, lambdas=(0.0, 1e-3, 3e-3, 1e-2), correlated=500, encoder_train=3000,
                             encoder_lambdas=(1e-2,)),
                 "imdb": some(title="IMDb", train=6000, dev=800, test=2000, longest=400, min_count=3, searched=500,
                              correlated=50),
                 "ag_news_wb": some(title="AG News", train=6000, dev=1000, test=2000, min_count=2, searched=500, correlated=200),
                 "newsgroups": some(title="20 Newsgroups", longest=500, min_count=2, searched=300, correlated=50),
             },
-            adversary_epochs=15, adversary_patience=5, encoder="encoder", encoder_epochs=2,
+            adversary_epochs=20, adversary_patience=5, guide_lambda=1e-2, encoder="encoder", encoder_epochs=2,
         )  # fmt: skip
     whole = partial(Plan, seeds=9, lambdas=_FULL, encoder_lambdas=_FULL)
     return AttentionSettings(

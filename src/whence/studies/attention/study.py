@@ -5,7 +5,7 @@ Jain & Wallace's correlations, permutations and per-instance search. On planted 
 how much attention the words get that are the reason.
 """
 
-from whence.run.engine import Piece
+from whence.run.engine import Piece, Rows
 from whence.studies.attention import figures, tables
 from whence.studies.attention.claims import claims
 from whence.studies.attention.corner import GUIDES, Corner, prefix
@@ -19,8 +19,9 @@ def run(context: Context) -> Findings:
     root = str(context.data_root) if context.data_root else None
     subjects = [Subject(corpus=name, root=root, plan=plan, settings=given) for name, plan in given.corpora.items()]
     encoders = [s.model_copy(update={"model": given.encoder}) for s in subjects if given.encoder and s.plan.encoder_lambdas]
-    pieces = [piece for s in subjects for piece in bilstm_pieces(s)] + [p for s in encoders for p in encoder_pieces(s)]
-    done = context.do(pieces)
+    done: dict[str, Rows] = {}
+    for stage in stages(subjects, encoders):
+        done |= context.do(stage)
     here = [Corner(s, done) for s in subjects]
     encoded = [Corner(s, done) for s in encoders]
     made = [tables.table_2(here), tables.table_3(here), tables.table_4(here), tables.table_5(here), tables.correlations(here),
@@ -36,50 +37,58 @@ def run(context: Context) -> Findings:
     return Findings([table for table in made if table.rows], pictures, claims(here), notes)
 
 
-def bilstm_pieces(subject: Subject) -> list[Piece]:
-    """Trainings first, so that a comparison finds its models in the cache."""
+def stages(subjects: list[Subject], encoders: list[Subject]) -> list[list[Piece]]:
+    """Pieces of one stage do not need each other: base models; what is trained on them, and on that; comparisons."""
+    roles = [(s, role) for s in subjects for role in bilstm_roles(s)] + [
+        (s, role) for s in encoders for role in encoder_roles(s)
+    ]
+    needs: dict[Kind, int] = {"base": 0, "mlp-adversary": 2}
+    trainings: list[list[Piece]] = [[], [], []]
+    for subject, role in roles:
+        piece = Piece(f"{prefix(subject)}-{role.name}", scores, {"subject": subject, "role": tuple(role)})
+        trainings[needs.get(role.kind, 1)].append(piece)
+    compared = [piece for s in subjects for piece in bilstm_tests(s)]
+    compared += [piece for s in encoders for piece in _comparisons(s, s.plan.encoder_lambdas, seeds=2, repeats=1)]
+    return [*trainings, compared]
+
+
+def bilstm_roles(subject: Subject) -> list[Role]:
     plan = subject.plan
     kinds: list[Kind] = [*GUIDES.values(), "uniform"] if plan.guides else ["uniform"]
     roles = [Role("base", seed) for seed in range(plan.seeds)]
-    roles += [Role("adversary", seed, strength) for seed in range(plan.repeats) for strength in plan.lambdas]
     roles += [Role(kind, seed) for seed in range(plan.repeats) for kind in kinds]
-    pieces = _trainings(subject, roles) + _comparisons(subject, plan.lambdas)
-    pieces.append(Piece(f"{prefix(subject)}-search", search, {"subject": subject, "seed": 0}))
-    pieces.append(Piece(f"{prefix(subject)}-correlation", correlate, {"subject": subject, "seed": 0}))
+    return roles + [Role("adversary", seed, strength) for seed in range(plan.repeats) for strength in plan.lambdas]
+
+
+def encoder_roles(subject: Subject) -> list[Role]:
+    """Uniform attention, another seed, and adversaries: the tests that make sense for the [CLS] row of a transformer."""
+    adversaries = [Role("adversary", 0, strength) for strength in subject.plan.encoder_lambdas]
+    return [Role("base", 0), Role("base", 1), Role("uniform", 0), *adversaries]
+
+
+def bilstm_tests(subject: Subject) -> list[Piece]:
+    plan, name = subject.plan, prefix(subject)
+    pieces = _comparisons(subject, plan.lambdas, plan.seeds, plan.repeats)
+    pieces.append(Piece(f"{name}-search", search, {"subject": subject, "seed": 0}))
+    pieces.append(Piece(f"{name}-correlation", correlate, {"subject": subject, "seed": 0}))
     if plan.title == "planted reviews":
         several = [tuple(Role("base", seed)) for seed in range(plan.seeds)]
         several += [tuple(Role("uniform", 0)), *(tuple(Role("adversary", 0, strength)) for strength in plan.lambdas)]
-        pieces.append(Piece(f"{prefix(subject)}-planted", planted_mass, {"subject": subject, "roles": several, "seed": 0}))
+        pieces.append(Piece(f"{name}-planted", planted_mass, {"subject": subject, "roles": several, "seed": 0}))
     if plan.lambdas:
-        strength = subject.settings.guide_lambda
-        pieces.append(Piece(f"{prefix(subject)}-picture", picture, {"subject": subject, "seed": 0, "strength": strength}))
+        arguments = {"subject": subject, "seed": 0, "strength": subject.settings.guide_lambda}
+        pieces.append(Piece(f"{name}-picture", picture, arguments))
     return pieces
 
 
-def encoder_pieces(subject: Subject) -> list[Piece]:
-    """Uniform attention, another seed, and adversaries: the tests that make sense for the [CLS] row of a transformer."""
-    roles = [Role("base", 0), Role("base", 1), Role("uniform", 0)]
-    roles += [Role("adversary", 0, strength) for strength in subject.plan.encoder_lambdas]
-    return _trainings(subject, roles) + _comparisons(subject, subject.plan.encoder_lambdas, seeds=2, repeats=1)
-
-
-def _trainings(subject: Subject, roles: list[Role]) -> list[Piece]:
-    return [Piece(f"{prefix(subject)}-{r.name}", scores, {"subject": subject, "role": tuple(r)}) for r in roles]
-
-
-def _comparisons(
-    subject: Subject, lambdas: tuple[float, ...], seeds: int | None = None, repeats: int | None = None
-) -> list[Piece]:
-    others = [tuple(Role("base", seed)) for seed in range(1, seeds or subject.plan.seeds)] + [tuple(Role("uniform", 0))]
+def _comparisons(subject: Subject, lambdas: tuple[float, ...], seeds: int, repeats: int) -> list[Piece]:
+    others = [tuple(Role("base", seed)) for seed in range(1, seeds)] + [tuple(Role("uniform", 0))]
     arguments = {"subject": subject, "base": tuple(Role("base", 0)), "others": others}
     pieces = [Piece(f"{prefix(subject)}-seeds", compare, arguments)]
-    for seed in range(repeats or subject.plan.repeats):
+    for seed in range(repeats):
         for strength in lambdas:
-            arguments = {
-                "subject": subject,
-                "base": tuple(Role("base", seed)),
-                "others": [tuple(Role("adversary", seed, strength))],
-            }
+            adversary = [tuple(Role("adversary", seed, strength))]
+            arguments = {"subject": subject, "base": tuple(Role("base", seed)), "others": adversary}
             pieces.append(Piece(f"{prefix(subject)}-against-{strength:g}-{seed}", compare, arguments))
     return pieces
 
