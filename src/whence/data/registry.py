@@ -13,12 +13,12 @@ from whence.data.corpus import Corpus
 from whence.data.eraser import is_eraser, open_eraser
 from whence.data.files import data_root, stored
 from whence.data.joined import SIGN, joined
-from whence.data.readers import cose, evidence, nli, rationales, semeval, sst, topics
+from whence.data.readers import cose, evidence, mimic, nli, rationales, semeval, sst, topics
 from whence.data.readers.published import Published, PublishedCorpus
 from whence.data.table import Columns, is_table, open_table
 from whence.errors import BadInput, unknown
 
-_FAMILIES = (nli, cose, sst, topics, semeval, rationales, evidence)
+_FAMILIES = (nli, cose, sst, topics, semeval, rationales, evidence, mimic)
 PUBLISHED: dict[str, Published] = {corpus.name: corpus for family in _FAMILIES for corpus in family.CORPORA}
 
 

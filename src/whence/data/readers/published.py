@@ -81,10 +81,10 @@ def part(make: Make, dev: bool, key: str = "text") -> Make:
 
 @dataclass(frozen=True)
 class File:
-    """A published file: how many rows it has and, where that was published, how many of each label in column `label`."""
+    """A published file: how many rows it has and how many of each label in column `label`, where that is known."""
 
     name: str
-    rows: int
+    rows: int | None
     labels: Mapping[str, int] = field(default_factory=dict)
     label: str = "label"
     read: Callable[[Path], Numbered] = json_rows
