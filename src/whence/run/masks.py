@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from whence.models import Classifier, Encoded
 from whence.models.alignment import MaskedPairs, pair_shape
+from whence.models.pairs import CoAttentionModel
 from whence.run.runner import Tick
 
 Masks = Float[np.ndarray, "masks premise hypothesis"]
@@ -31,18 +32,24 @@ class MaskRunner:
     def __init__(self, classifier: Classifier, encoded: Sequence[Encoded], token_budget: int = 4096) -> None:
         self.classifier, self.encoded, self.token_budget = classifier, encoded, token_budget
 
-    def groups(self, size: int = GROUP) -> Iterator[tuple[list[int], MaskedPairs]]:
+    def groups(self) -> Iterator[tuple[list[int], MaskedPairs]]:
         """(numbers of the pairs, the pairs): those of like size together, the largest first. Without cells: left out."""
-        areas = [p * h for p, h in map(pair_shape, self.encoded)]
-        order = sorted((i for i, area in enumerate(areas) if area), key=lambda i: -areas[i])
-        for start in range(0, len(order), size):
-            numbers = order[start : start + size]
-            yield numbers, MaskedPairs.of(self.classifier, [self.encoded[i] for i in numbers])
+        return self._grouped(None)
 
     def gradient_groups(self, masks: int) -> Iterator[tuple[list[int], MaskedPairs]]:
         """Groups so small that `masks` masks of every pair fit one pass whose activations are kept for a backward pass."""
-        longest = max((len(e) for e in self.encoded), default=1)
-        return self.groups(min(GROUP, max(1, self.token_budget // (longest * masks))))
+        own = isinstance(self.classifier.model, CoAttentionModel)
+        # a transformer keeps the activations of all its layers: a quarter of the tokens needs about the same memory
+        return self._grouped((self.token_budget if own else self.token_budget // 4) // masks)
+
+    def _grouped(self, tokens: int | None) -> Iterator[tuple[list[int], MaskedPairs]]:
+        areas = [p * h for p, h in map(pair_shape, self.encoded)]
+        order = sorted((i for i, area in enumerate(areas) if area), key=lambda i: -areas[i])
+        while order:
+            longest = max(len(self.encoded[i]) for i in order[:GROUP])
+            size = GROUP if tokens is None else min(GROUP, max(1, tokens // longest))
+            numbers, order = order[:size], order[size:]
+            yield numbers, MaskedPairs.of(self.classifier, [self.encoded[i] for i in numbers])
 
     def drive(self, steps: Sequence[MaskSteps[Returned]], tick: Tick | None = None) -> list[Returned]:
         """Run one generator for each pair. A pair without cells gets no logits but must return: its generator may not yield."""

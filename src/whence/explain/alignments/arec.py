@@ -6,8 +6,8 @@
 The paper gives no optimiser. Here: Adam on log α (from `start` for every cell, kept in ±10), `samples` masks per step, drawn in
 pairs U and 1 − U, whose errors partly cancel. A pair is done when Z̃ has kept the label and not changed for `patience` steps, or
 after `steps`. Of the Z̃ on the way (every fifth step), the one that keeps the label with the least L0 + 0.15 (L1 + L2) goes on
-to a short descent on the mask itself (descent.py). Scores are that iterate's log α. If no mask kept the label, cells are added
-by decreasing log α until one does.
+to a short descent on the mask itself (descent.py). If no mask kept the label, cells are added by decreasing log α until one
+does. Scores are the iterate's log α, moved half-way to 10 where the cell is kept at last and half-way to −10 where it is not.
 
 Many pairs are optimised at once: one log α [pairs, premise, hypothesis], the pairs that are done leave the batch, and every
 pair has its own stream of random numbers, so that neither company nor order changes its mask.
@@ -31,6 +31,8 @@ from whence.run.masks import MaskRunner, MaskSteps
 LOOK_EVERY = 5
 BOUND = 10.0
 DECAY = (0.9, 0.999)
+AT_ONCE = 256
+"""Masks that are tried in one go while cells are added."""
 
 
 def arec_cells(
@@ -59,7 +61,7 @@ def arec_cells(
         again = MaskRunner(masks.classifier, [asks[i].encoded for i in flipped], masks.token_budget)
         for i, cells in zip(flipped, again.drive([_grow(asks[i], found[i]) for i in flipped]), strict=True):
             found[i] = cells
-    return found
+    return [_settled(cells, ask) for cells, ask in zip(found, asks, strict=True)]
 
 
 class Search:
@@ -135,15 +137,25 @@ class Search:
 def _grow(ask: PairAsk, cells: Cells) -> MaskSteps[Cells]:
     """Add cells by decreasing score until the label is kept; with all of them it is."""
     order = np.flatnonzero(ask.read)[np.argsort(-cells.scores[ask.read], kind="stable")]
-    for count in range(1, len(order) + 1):
-        mask = np.zeros(ask.shape, dtype=bool)
-        mask.flat[order[:count]] = True
-        [logits] = yield mask[None].astype(np.float32)
-        if count == len(order) or int(logits.argmax()) == ask.target:
+    ranks = np.full(ask.shape, len(order))
+    ranks.flat[order] = np.arange(len(order))
+    for start in range(1, len(order) + 1, AT_ONCE):
+        counts = np.arange(start, min(start + AT_ONCE, len(order) + 1))
+        masks = ranks < counts[:, None, None]
+        several = yield masks.astype(np.float32)
+        fitting = np.flatnonzero((several.argmax(1) == ask.target) | (counts == len(order)))
+        if len(fitting):
+            mask, logits = masks[fitting[0]], several[fitting[0]]
             break
     distance = float(np.linalg.norm(logits - ask.logits))
     objective = distance + WEIGHT * float(mask_size(torch.from_numpy(mask).float()))
     return Cells(cells.scores, mask, {**cells.notes, "objective": objective, "fidelity": distance})
+
+
+def _settled(cells: Cells, ask: PairAsk) -> Cells:
+    """log α half-way towards the end that its cell was given: kept cells come first, and within both the order stays."""
+    assert cells.mask is not None
+    return Cells((np.where(cells.mask, BOUND, -BOUND) + cells.scores) / 2 * ask.read, cells.mask, cells.notes)
 
 
 METHODS = [

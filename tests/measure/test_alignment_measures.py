@@ -1,0 +1,114 @@
+"""AORC, mask quality and induced masks against plain loops; planted pairs by hand."""
+
+import numpy as np
+import pytest
+import torch
+from tiny import MODELS, pairs
+
+from whence.data import Example
+from whence.explain.alignments import PairAsk, pair_asks
+from whence.measure.alignments.aorc import aorc_steps
+from whence.measure.alignments.planted import planted_found
+from whence.measure.alignments.rationale import compactness, contiguity, induce_steps, quality_steps
+from whence.models import Classifier, Intervention
+from whence.run import Request, Runner
+from whence.run.masks import MaskRunner
+
+
+@pytest.fixture(scope="module", params=["decomposable", "esim", "bert"])
+def classifier(request: pytest.FixtureRequest) -> Classifier:
+    torch.manual_seed(1)
+    return MODELS[request.param]()
+
+
+@pytest.fixture(scope="module")
+def asks(classifier: Classifier) -> list[PairAsk]:
+    return pair_asks(classifier, classifier.encode(pairs()[:4]))
+
+
+def distance(classifier: Classifier, ask: PairAsk, mask: np.ndarray) -> float:
+    [result] = Runner(classifier).run([Request(ask.encoded, Intervention(alignment=mask.astype(np.float32)))])
+    return float(np.linalg.norm(result.logits - ask.logits))
+
+
+def some_scores(ask: PairAsk, seed: int) -> np.ndarray:
+    """With ties, which are broken by reading order."""
+    return np.random.default_rng(seed).integers(0, 9, size=ask.shape).astype(float)
+
+
+def ordered(scores: np.ndarray) -> list[tuple[int, int]]:
+    cells = [(i, j) for i in range(scores.shape[0]) for j in range(scores.shape[1])]
+    return sorted(cells, key=lambda cell: (-scores[cell], cell))
+
+
+def test_aorc_equals_a_plain_loop(classifier: Classifier, asks: list[PairAsk]) -> None:
+    scores = [some_scores(ask, i) for i, ask in enumerate(asks)]
+    runner = MaskRunner(classifier, [ask.encoded for ask in asks])
+    found = runner.drive([aorc_steps(ask, s) for ask, s in zip(asks, scores, strict=True)])
+    for ask, s, value in zip(asks, scores, found, strict=True):
+        total = 0.0
+        for percent in range(0, 101, 5):
+            mask = np.zeros(ask.shape)
+            for cell in ordered(s)[: int(np.floor(percent * s.size / 100 + 0.5))]:
+                mask[cell] = 1
+            total += distance(classifier, ask, mask)
+        assert value == pytest.approx(total / 21, abs=2e-5)
+
+
+def test_induced_mask_equals_a_plain_loop(classifier: Classifier, asks: list[PairAsk]) -> None:
+    runner = MaskRunner(classifier, [ask.encoded for ask in asks])
+    for threshold in (0.3, 100.0):
+        scores = [some_scores(ask, 10 + i) for i, ask in enumerate(asks)]
+        found = runner.drive([induce_steps(ask, s, threshold) for ask, s in zip(asks, scores, strict=True)])
+        for ask, s, kept in zip(asks, scores, found, strict=True):
+            mask = np.zeros(ask.shape)
+            for cell in ordered(s):
+                if distance(classifier, ask, mask) < threshold:
+                    break
+                mask[cell] = 1
+            assert kept.tolist() == (mask > 0).tolist()
+    assert not found[0].any()  # anything is near enough to a hundred: no cell is needed
+
+
+def test_quality_of_a_mask(classifier: Classifier, asks: list[PairAsk]) -> None:
+    draw = np.random.default_rng(0)
+    masks = [draw.random(ask.shape) < 0.5 for ask in asks]
+    runner = MaskRunner(classifier, [ask.encoded for ask in asks])
+    for ask, kept, quality in zip(
+        asks, masks, runner.drive([quality_steps(a, m) for a, m in zip(asks, masks, strict=True)]), strict=True
+    ):
+        assert quality is not None
+        assert quality.fidelity == pytest.approx(distance(classifier, ask, kept), abs=2e-5)
+        assert quality.compactness == pytest.approx(100 * kept.sum() / kept.size)
+        rows, columns = kept.shape
+        three = sum(int(kept[i : i + 2, j : j + 2].sum()) == 3 for i in range(rows - 1) for j in range(columns - 1))
+        assert quality.contiguity == pytest.approx(1000 * three / max(1, (rows - 1) * (columns - 1)))
+    everything = runner.drive([quality_steps(ask, np.ones(ask.shape, dtype=bool)) for ask in asks])
+    assert all(q is not None and q.fidelity < 1e-5 and q.label_kept == 1 and q.compactness == 100 for q in everything)
+
+
+def test_one_row_has_no_windows() -> None:
+    assert contiguity(np.ones((1, 4), dtype=bool)) == 0
+    assert compactness(np.array([[True, False, False, False]])) == 25
+
+
+def test_a_pair_without_cells_is_not_measured(classifier: Classifier) -> None:
+    examples = [Example("1", {"premise": "a dog", "hypothesis": ""})]
+    [ask] = pair_asks(classifier, classifier.encode(examples))
+    runner = MaskRunner(classifier, [ask.encoded])
+    nothing = np.zeros(ask.shape)
+    assert runner.drive([aorc_steps(ask, nothing)]) == [None]
+    assert runner.drive([quality_steps(ask, nothing > 0)]) == [None]
+    assert runner.drive([induce_steps(ask, nothing, 0.1)])[0].shape == (2, 0)
+
+
+def test_planted_pair_by_hand() -> None:
+    kept = np.array([[True, True, False], [False, True, False]])
+    planted = np.array([[False, True, True], [False, False, False]])
+    found = planted_found(kept, planted)
+    assert found is not None
+    assert (found.recall, found.precision) == (0.5, pytest.approx(1 / 3))
+    empty = planted_found(np.zeros_like(kept), planted)
+    assert empty is not None
+    assert (empty.recall, empty.precision) == (0.0, 0.0)
+    assert planted_found(kept, np.zeros_like(kept)) is None
