@@ -3,6 +3,7 @@
 import whence
 model = whence.load("my-org/my-classifier")          # or a folder, a pipeline, (model, tokenizer)
 model.explain("A charming film.", method="leave_one_out").show()
+model.align("A man naps.", "A man runs.").show()     # for a model of pairs: which word pairs it rests on
 report = whence.audit(model, "reviews.csv", out="audit", limit=100)
 report                                               # shows itself in a notebook; report.path is the HTML file
 """
@@ -19,6 +20,8 @@ from whence.data.registry import open_corpus
 from whence.data.table import Columns
 from whence.errors import BadInput, unknown
 from whence.explain import METHODS, TokenScores, check_hide, choose_methods, explain_texts, load_explanations
+from whence.explain.alignment import Alignment
+from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments
 from whence.explain.eraser_file import load_eraser
 from whence.measure.audit import Audit, Say, run_audit
 from whence.models import Classifier
@@ -87,6 +90,22 @@ class Model:
             parameters=parameters,
         )
         return made[0] if isinstance(texts, str) else made
+
+    @overload
+    def align(self, premises: str, hypotheses: str | None = None, **options: Any) -> Alignment: ...
+    @overload
+    def align(
+        self, premises: Sequence[str] | Sequence[Example], hypotheses: Sequence[str] | None = None, **options: Any
+    ) -> list[Alignment]: ...
+    def align(
+        self, premises: Any, hypotheses: Any = None, method: str = "arec", seed: int = 0, **parameters: Any
+    ) -> Alignment | list[Alignment]:
+        """Which word pairs a prediction rests on: one explanation for one pair, a list for a list."""
+        if method not in ALIGNMENT_METHODS:
+            raise unknown("method for alignments", method, list(ALIGNMENT_METHODS))
+        encoded = self.classifier.encode(_as_examples(premises, hypotheses))
+        made = explain_alignments(self._runner, encoded, ALIGNMENT_METHODS[method], seed, parameters)
+        return made[0] if isinstance(premises, str) else made
 
 
 def _as_examples(texts: Any, pair: Any) -> list[Example]:

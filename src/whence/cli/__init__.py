@@ -9,11 +9,21 @@ import sys
 import typer
 
 import whence
-from whence.cli import audit, data, demo, study, train
+from whence.cli import align, audit, data, demo, study, train
 from whence.errors import BadInput
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=whence.__doc__)
-for verb in (demo.demo, audit.explain, audit.audit, audit.score, audit.plan, demo.calibrate, train.train, study.study):
+for verb in (
+    demo.demo,
+    audit.explain,
+    align.align,
+    audit.audit,
+    audit.score,
+    audit.plan,
+    demo.calibrate,
+    train.train,
+    study.study,
+):
     app.command()(verb)
 app.add_typer(data.app, name="data")
 

@@ -4,7 +4,6 @@ Rows are words of the premise, columns words of the hypothesis. Saved as JSON li
 equals what was saved.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -14,10 +13,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from whence.data import Span
-from whence.data.corpus import BadRow
-from whence.data.files import json_rows
 from whence.errors import BadInput
-from whence.run import write_atomically
+from whence.explain.lines import load_lines, read_spans, save_lines
 
 if TYPE_CHECKING:
     from whence.explain.alignments.rectangles import Rectangle
@@ -110,12 +107,9 @@ class Alignment:
     def from_dict(cls, row: Mapping[str, Any]) -> "Alignment":
         """Raises KeyError, TypeError or BadInput where the row is not an alignment."""
         given = {k: v for k, v in row.items() if k != "format"}
-        given["spans"] = {name: tuple((int(a), int(b)) for a, b in spans) for name, spans in given["spans"].items()}
+        given["spans"] = read_spans(row)
         if len(given["spans"]) != 2:
             raise BadInput(f"alignment of '{given['id']}' has texts {', '.join(given['spans'])}; expected two")
-        for name, spans in given["spans"].items():
-            if any(not 0 <= a < b <= len(given["texts"][name]) for a, b in spans):
-                raise BadInput(f"alignment of '{given['id']}': a word span lies outside the text '{name}'")
         given["scores"] = tuple(tuple(float(cell) for cell in cells) for cells in given["scores"])
         if given.get("mask") is not None:
             given["mask"] = tuple(tuple(int(cell) for cell in cells) for cells in given["mask"])
@@ -131,21 +125,8 @@ def mask_rows(kept: Bool[np.ndarray, "premise hypothesis"]) -> tuple[tuple[int, 
 
 
 def save_alignments(path: Path, alignments: Iterable[Alignment]) -> None:
-    # ASCII JSON, because a text may hold lone surrogates, which UTF-8 cannot
-    lines = "".join(json.dumps(alignment.to_dict()) + "\n" for alignment in alignments)
-    write_atomically(path, lambda p: p.write_text(lines, encoding="utf-8"))
+    save_lines(path, alignments)
 
 
 def load_alignments(path: Path) -> list[Alignment]:
-    loaded = []
-    for item in json_rows(path):
-        if isinstance(item, BadRow):
-            raise BadInput(str(item))
-        row, value = item
-        if value.get("format") != FORMAT:
-            raise BadInput(f'{path}, row {row}: format is {json.dumps(value.get("format"))}; expected "{FORMAT}"')
-        try:
-            loaded.append(Alignment.from_dict(value))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise BadInput(f"{path}, row {row}: not an alignment ({error!r})") from error
-    return loaded
+    return load_lines(path, FORMAT, Alignment.from_dict)

@@ -3,7 +3,6 @@
 Saved as JSON lines, one explanation per line; what is loaded equals what was saved.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from whence.data import Span
-from whence.data.corpus import BadRow
-from whence.data.files import json_rows
 from whence.errors import BadInput
 from whence.explain.draw import heatmap_html, heatmap_text
-from whence.run import write_atomically
+from whence.explain.lines import load_lines, read_spans, save_lines
 
 FORMAT = "whence.token_scores@1"
 
@@ -76,30 +73,14 @@ class TokenScores:
     def from_dict(cls, row: Mapping[str, Any]) -> "TokenScores":
         """Raises KeyError, TypeError or BadInput where the row is not an explanation."""
         given = {k: v for k, v in row.items() if k != "format"}
-        given["spans"] = {name: tuple((int(a), int(b)) for a, b in spans) for name, spans in given["spans"].items()}
-        for name, spans in given["spans"].items():
-            if any(not 0 <= a < b <= len(given["texts"][name]) for a, b in spans):
-                raise BadInput(f"explanation of '{given['id']}': a word span lies outside the text '{name}'")
+        given["spans"] = read_spans(row)
         given["scores"] = tuple(float(score) for score in given["scores"])
         return cls(**given)
 
 
 def save_explanations(path: Path, explanations: Iterable[TokenScores]) -> None:
-    # ASCII JSON, because a text may hold lone surrogates, which UTF-8 cannot
-    lines = "".join(json.dumps(explanation.to_dict()) + "\n" for explanation in explanations)
-    write_atomically(path, lambda p: p.write_text(lines, encoding="utf-8"))
+    save_lines(path, explanations)
 
 
 def load_explanations(path: Path) -> list[TokenScores]:
-    loaded = []
-    for item in json_rows(path):
-        if isinstance(item, BadRow):
-            raise BadInput(str(item))
-        row, value = item
-        if value.get("format") != FORMAT:
-            raise BadInput(f'{path}, row {row}: format is {json.dumps(value.get("format"))}; expected "{FORMAT}"')
-        try:
-            loaded.append(TokenScores.from_dict(value))
-        except (KeyError, TypeError, ValueError) as error:
-            raise BadInput(f"{path}, row {row}: not an explanation ({error!r})") from error
-    return loaded
+    return load_lines(path, FORMAT, TokenScores.from_dict)
