@@ -88,3 +88,17 @@ def test_joined_names_train_on_both_and_test_on_neither(tmp_path: Path) -> None:
         open_corpus("esnli+hans", root=tmp_path)
     with pytest.raises(BadInput, match="unknown corpus"):
         open_corpus("esnli+nothing", root=tmp_path)
+
+
+def test_a_part_of_a_corpus(tmp_path: Path) -> None:
+    rows = [json.dumps({"text": "word " * (1 + i % 7), "label": "ab"[i % 2]}) for i in range(40)]
+    (tmp_path / "train.jsonl").write_text("\n".join(rows) + "\n")
+    whole = open_corpus(tmp_path)
+    part = whole.part({"train": 10}, seed=3)
+    chosen = part.load("train")
+    assert chosen == whole.load("train", 10, 3)
+    assert part.load("train") == chosen  # can be read again
+    assert set(part.splits) == {"train"}
+    short = whole.part({"train": None}, longest=2).load("train")
+    assert {len(e.texts["text"].split()) for e in short} == {1, 2}
+    assert len(short) == sum(1 + i % 7 <= 2 for i in range(40))

@@ -6,9 +6,11 @@ one clear line; `whence data check` goes through and reports them all. Nothing i
 
 import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from whence.data.example import Example, Task
+from whence.data.words import word_spans
 from whence.errors import BadInput, unknown
 
 
@@ -59,3 +61,21 @@ class Corpus:
             return examples
         chosen = sorted(random.Random(seed).sample(range(len(examples)), limit))
         return [examples[i] for i in chosen]
+
+    def part(self, limits: Mapping[str, int | None], seed: int = 0, longest: int | None = None) -> "Corpus":
+        """The splits that `limits` names, of each a seeded random part (None: all), read once and held in memory.
+
+        `longest` leaves out examples with more words than that, all texts together.
+        """
+        def short(split: str) -> Rows:
+            for row in self.rows(split):
+                if longest is None or isinstance(row, BadRow) or sum(map(_words, row.texts.values())) <= longest:
+                    yield row
+
+        shorter = replace(self, splits={split: partial(short, split) for split in limits})
+        kept = {split: shorter.load(split, limit, seed) for split, limit in limits.items()}
+        return replace(self, splits={split: partial(iter, examples) for split, examples in kept.items()})
+
+
+def _words(text: str) -> int:
+    return len(word_spans(text))

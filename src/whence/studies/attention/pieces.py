@@ -4,8 +4,7 @@
 and trained if it is not there, so any piece can run first, or again.
 """
 
-from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +12,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from whence.data import Corpus, Example
-from whence.data.corpus import BadRow, Rows
 from whence.data.registry import open_corpus
 from whence.data.words import word_spans
 from whence.measure.attention_correlation import correlation_steps
@@ -94,17 +92,7 @@ class Subject(BaseModel):
 
 @lru_cache(maxsize=4)
 def _trimmed(name: str, root: str | None, limits: tuple[tuple[str, int | None], ...], longest: int | None) -> Corpus:
-    """A corpus without its long texts, and of the rest a random part of each split, held in memory."""
-    corpus = open_corpus(name, Path(root) if root else None)
-
-    def short(split: str) -> Rows:
-        for row in corpus.rows(split):
-            if longest is None or isinstance(row, BadRow) or len(word_spans(row.texts["text"])) <= longest:
-                yield row
-
-    shorter = replace(corpus, splits={split: partial(short, split) for split, _ in limits})
-    kept = {split: shorter.load(split, limit, SUBSET_SEED) for split, limit in limits}
-    return replace(corpus, splits={split: partial(iter, kept[split]) for split in kept})
+    return open_corpus(name, Path(root) if root else None).part(dict(limits), SUBSET_SEED, longest)
 
 
 class Read(NamedTuple):
