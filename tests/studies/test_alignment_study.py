@@ -167,20 +167,34 @@ def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_whole_recipe(tmp_path: Path, untrained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHENCE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(pieces.Subject, "folder", lambda self: untrained)
     monkeypatch.setattr(pieces, "accuracy", _few_accuracies)
-    target = {"title": "DA", "architecture": "decomposable", "pairs": 6, "shard": 3, "fewer": {"back_select": 2}}
+    target = {
+        "title": "DA",
+        "architecture": "decomposable",
+        "pairs": 6,
+        "shard": 3,
+        "fewer": {"back_select": 2},
+        "gate_pairs": 40,
+    }
     quick = {"arec": {"steps": 10, "samples": 2}, "lime": {"n_samples": 20}, "integrated_gradients": {"n_steps": 4}}
-    methods = [m for m in METHODS if m != "diffmask"]
-    overrides = {"targets": {"da": target}, "parameters": quick, "judged": 2, "methods": methods}
+    overrides = {"targets": {"da": target}, "parameters": quick, "judged": 2}
     results = run_study(STUDY, "smoke", tmp_path / "run", overrides=overrides, say=lambda _: None)
     compact = results["tables"]["table_1_compactness"]["rows"]
     assert [row["method"] for row in compact][:2] == ["AREC", "Co-attention"]
-    assert len(compact) == len(methods)
+    assert len(compact) == len(METHODS)
     assert {row["pairs"] for row in compact if row["method"] == "BackSelect"} == {2}
     assert all(row["low"] <= row["ours"] <= row["high"] for row in compact)
     assert (tmp_path / "run" / "sheets" / "readability.csv").is_file()
     assert results["tables"]["planted"]["rows"]
+    assert "table_2" not in results["tables"]
+    answers = tmp_path / "run" / "sheets" / "answers"
+    answers.mkdir()
+    save(answers / "readability-ann.csv", filled(answers.parent, "readability", lambda row: "4"))
+    (tmp_path / "run" / "results.json").unlink()
+    judged = run_study(STUDY, "smoke", tmp_path / "run", overrides=overrides, say=lambda _: None)
+    assert {row["ours"] for row in judged["tables"]["table_2"]["rows"]} == {4.0}
     again = run_study(STUDY, "smoke", tmp_path / "other", overrides=overrides, say=lambda _: None)
     assert json.dumps(again["tables"]) == json.dumps(results["tables"])
 

@@ -1,16 +1,14 @@
 """The study of alignment rationales for natural language inference (Jiang et al. 2021)."""
 
-from pathlib import Path
 from typing import Any
 
-from whence.errors import BadInput
 from whence.explain.alignments import ALIGNMENT_METHODS
 from whence.run.engine import Piece, Rows
 from whence.studies.alignment import pieces
 from whence.studies.alignment.claims import claims
 from whence.studies.alignment.pictures import figures, sheet_items
 from whence.studies.alignment.settings import ROLE_CORPUS, AlignmentSettings, settings
-from whence.studies.alignment.sheets import ANSWERS, Kind, read_sheets, write_sheets
+from whence.studies.alignment.sheets import ANSWERS, Answers, Item, Kind, read_sheets, write_sheets
 from whence.studies.alignment.tables import Explained, table_1, table_2, table_3, table_4, table_planted
 from whence.studies.study import Context, Findings, Study
 
@@ -38,13 +36,17 @@ def run(context: Context) -> Findings:
     roles = _roles(context, own, subjects)
     accuracy = _accuracy(context, own, subjects)
     accuracy |= {(name, ROLE_CORPUS): [{**row, "right": row["as it is"]} for row in rows] for name, rows in roles.items()}
+    if "diffmask" in own.methods:
+        context.do([Piece(f"gate-{name}", pieces.train_gate, {"subject": s}) for name, s in subjects.items()])
     explained = _explained(context, own, subjects)
     notes += [
         f"{target.title}: {ALIGNMENT_METHODS[m].title} on {n} pairs of each corpus." for target in targets.values()
         for m, n in target.fewer.items() if m in own.methods
     ]  # fmt: skip
+    answers = _judged(context, own, explained, root)
+    if own.judged:
+        notes.append("Sheets for human judges are in sheets/ (Table 2, agreement on HANS).")
     tables = table_1(own, explained)
-    answers = {kind: _answers(own, kind) for kind in ANSWERS}
     if answers["readability"]:
         tables.append(table_2(own, answers["readability"]))
     tables.append(table_3(own, accuracy, explained, _agreed(answers["agreement"])))
@@ -56,13 +58,6 @@ def run(context: Context) -> Findings:
         ]
     if "scenes" in own.corpora:
         tables.append(table_planted(own, explained))
-    if own.judged:
-        folder = context.folder.path / "sheets"
-        readability, agreement = sheet_items(own, explained, root)
-        write_sheets(folder, "readability", readability, context.seed)
-        if agreement:
-            write_sheets(folder, "agreement", agreement, context.seed)
-        notes.append("Sheets for human judges (Table 2, agreement on HANS) are in sheets/; read back by --set judgements.")
     return Findings(tables, figures(own, explained, root), claims(own, explained, roles), notes)
 
 
@@ -126,21 +121,21 @@ def _shards(own: AlignmentSettings, name: str, method: str) -> list[list[int]]:
     return [numbers[at : at + size] for at in range(0, count, size)]
 
 
-def _answers(own: AlignmentSettings, kind: Kind) -> dict[tuple[tuple[str, str], ...], list[str]]:
-    files = []
-    for given in own.judgements:
-        which, sign, file = given.partition("=")
-        if not sign or which not in ANSWERS:
-            raise BadInput(f"judgements: '{given}'; expected readability=FILE or agreement=FILE")
-        files += [Path(file)] if which == kind else []
-    if not files:
-        return {}
-    if own.sheets is None:
-        raise BadInput("judgements were given without the folder of their sheets; expected --set sheets=FOLDER")
-    return read_sheets(Path(own.sheets), kind, files)
+def _judged(context: Context, own: AlignmentSettings, explained: Explained, root: str | None) -> dict[Kind, Answers]:
+    """Writes the sheets if they are not there, and reads what judges have put into sheets/answers."""
+    folder = context.folder.path / "sheets"
+    items: dict[Kind, list[Item]] = sheet_items(own, explained, root) if own.judged else {}
+    found: dict[Kind, Answers] = {kind: {} for kind in ANSWERS}
+    for kind, several in items.items():
+        if several and not (folder / f"{kind}-key.json").exists():
+            write_sheets(folder, kind, several, context.seed)
+        files = sorted((folder / "answers").glob(f"{kind}*.csv"))
+        if files:
+            found[kind] = read_sheets(folder, kind, files)
+    return found
 
 
-def _agreed(answers: dict[tuple[tuple[str, str], ...], list[str]]) -> Rows:
+def _agreed(answers: Answers) -> Rows:
     """Answers on HANS by model and label, as 0 and 1."""
     grouped: dict[tuple[str, str], list[float]] = {}
     for key, given in answers.items():

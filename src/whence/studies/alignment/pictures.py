@@ -16,7 +16,7 @@ from whence.explain.alignments.draw import matrix_html
 from whence.run.engine import Rows
 from whence.studies.alignment.pieces import chosen_pairs
 from whence.studies.alignment.settings import AlignmentSettings
-from whence.studies.alignment.sheets import Item
+from whence.studies.alignment.sheets import Item, Kind
 from whence.studies.alignment.tables import TITLES, Explained
 from whence.studies.study import Figure
 
@@ -104,9 +104,10 @@ def _side_by_side(parts: Sequence[str]) -> str:
     return f'<div style="display:flex;flex-wrap:wrap;gap:1em 2em">{"".join(parts)}</div>'
 
 
-def sheet_items(settings: AlignmentSettings, explained: Explained, root: str | None) -> tuple[list[Item], list[Item]]:
-    """(readability of every method on the first corpus, agreement of AREC's rationales with people on HANS)."""
-    readability, agreement = [], []
+def sheet_items(settings: AlignmentSettings, explained: Explained, root: str | None) -> dict[Kind, list[Item]]:
+    """Readability of every method on the first corpus, agreement of people with AREC's rationales on HANS."""
+    readability: list[Item] = []
+    agreement: list[Item] = []
     for (model, corpus, method), rows in explained.items():
         examples = {e.id: e for e in chosen_pairs(corpus, settings.targets[model].pairs, root)}
         step = max(1, len(rows) // max(1, settings.judged))
@@ -118,4 +119,4 @@ def sheet_items(settings: AlignmentSettings, explained: Explained, root: str | N
                 readability.append(item)
             elif corpus == "hans" and method == "arec":
                 agreement.append(item)
-    return readability, agreement
+    return {"readability": readability, "agreement": agreement}

@@ -17,6 +17,7 @@ from whence.data import Corpus, Example
 from whence.data.registry import open_corpus
 from whence.errors import BadInput
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments, pair_asks
+from whence.explain.alignments.diffmask import trained_gate
 from whence.explain.alignments.rectangles import components
 from whence.explain.roles import has_match, predict_with_roles, roles_from_parses
 from whence.measure.alignments.aorc import aorc_steps
@@ -65,6 +66,10 @@ class Subject(BaseModel):
     def classifier(self) -> Classifier:
         return _loaded(self.folder())
 
+    def gate(self) -> str:
+        """The folder of DiffMask's gate for the trained model; trained now if need be."""
+        return _gate(self.folder(), self.settings.train, self.target.gate_pairs, self.root)
+
 
 @lru_cache(maxsize=8)
 def _folder(job: str, root: str | None) -> Path:
@@ -75,6 +80,12 @@ def _folder(job: str, root: str | None) -> Path:
 @lru_cache(maxsize=1)
 def _loaded(folder: Path) -> Classifier:
     return Classifier.load(folder)
+
+
+@lru_cache(maxsize=8)
+def _gate(folder: Path, corpus: str, count: int | None, root: str | None) -> str:
+    classifier = _loaded(folder)
+    return str(trained_gate(classifier, classifier.encode(_open(corpus, root).load("train", count, SUBSET_SEED))))
 
 
 @lru_cache(maxsize=8)
@@ -116,6 +127,13 @@ def train(subject: dict[str, Any]) -> Rows:
          "examples": results[split]["examples"], "train_examples": results["train_examples"], "epoch": results["best_epoch"]}
         for split in ("dev", "test")
     ]  # fmt: skip
+
+
+def train_gate(subject: dict[str, Any]) -> Rows:
+    """Trains DiffMask's gate, so that the pieces that use it are short."""
+    owner = Subject(**subject)
+    owner.gate()
+    return [{"pairs": owner.target.gate_pairs or -1}]
 
 
 def right(classifier: Classifier, result: Result, example: Example) -> bool:
@@ -165,7 +183,8 @@ def explain(subject: dict[str, Any], corpus: str, method: str, numbers: list[int
     encoded = classifier.encode([pairs[number] for number in numbers])
     runner, masks = Runner(classifier), MaskRunner(classifier, encoded)
     known = ALIGNMENT_METHODS[method]
-    alignments = explain_alignments(runner, encoded, known, owner.seed, owner.settings.parameters.get(method))
+    parameters = {"gate": owner.gate()} if method == "diffmask" else owner.settings.parameters.get(method)
+    alignments = explain_alignments(runner, encoded, known, owner.seed, parameters)
     asks = pair_asks(runner, encoded)
     scores = [alignment.matrix for alignment in alignments]
     if known.makes_mask:

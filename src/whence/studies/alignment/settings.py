@@ -30,6 +30,8 @@ class Target(BaseModel):
     """Pairs in one piece of work."""
     fewer: dict[str, int] = {}
     """Methods that are tried on fewer pairs, because they cost too much."""
+    gate_pairs: int | None = None
+    """Training pairs of DiffMask's gate; None: all."""
     role_pairs: int | None = None
     """Pairs of HANS for accuracy with and without role masks; None: all 30,000."""
 
@@ -51,10 +53,6 @@ class AlignmentSettings(BaseModel):
     """Pairs of each label that are drawn."""
     judged: int = 0
     """Pairs for each model on the sheets for human judges (of HANS: of each subcase, a thirtieth of it)."""
-    judgements: tuple[str, ...] = ()
-    """Filled sheets, as `readability=FILE` or `agreement=FILE`, read together with the keys of `sheets`."""
-    sheets: str | None = None
-    """Folder of the sheets that `judgements` were filled in from."""
 
 
 _WORDS = {"more_words": 50_000, "train_embeddings": False}
@@ -66,19 +64,21 @@ def settings(scale: Scale) -> AlignmentSettings:
         esim = Target(
             title="ESIM", architecture="esim", options={"hidden_size": 64, "embedding_dim": 64, "dropout": 0.1},
             training={"batch_size": 64, "learning_rate": 2e-3, "epochs": 3}, pairs=150, shard=75, fewer={"back_select": 15},
+            gate_pairs=1000,
         )  # fmt: skip
         return AlignmentSettings(train="scenes", corpora=("scenes",), targets={"esim": esim}, drawn=1, judged=6)
     da = Target(
         title="Decomposable Attention", architecture="decomposable", options={**_WORDS, "unit_vectors": True, "dropout": 0.1},
-        training={"batch_size": 64, "learning_rate": 1e-3, "epochs": 12}, pairs=300, shard=100,
+        training={"batch_size": 64, "learning_rate": 1e-3, "epochs": 12}, pairs=300, shard=100, gate_pairs=5000,
     )  # fmt: skip
     esim = Target(
         title="ESIM", architecture="esim", options={**_WORDS, "hidden_size": 100, "dropout": 0.3},
         training={"batch_size": 32, "learning_rate": 1e-3, "epochs": 6, "patience": 2}, pairs=300, shard=50,
+        gate_pairs=5000,
     )  # fmt: skip
     minilm = Target(
         title="MiniLM", architecture=None, training={"batch_size": 32, "learning_rate": 5e-5, "epochs": 2}, pairs=60, shard=20,
-        fewer={"back_select": 6}, role_pairs=3000,
+        fewer={"back_select": 6}, gate_pairs=1500, role_pairs=3000,
     )  # fmt: skip
     small = AlignmentSettings(
         train="esnli+snli", corpora=("esnli", "breaking_nli", "hans"), targets={"da": da, "esim": esim, "minilm": minilm},
@@ -86,8 +86,8 @@ def settings(scale: Scale) -> AlignmentSettings:
     )  # fmt: skip
     if scale == "small":
         return small
-    bert = minilm.model_copy(update={"title": "BERT", "pairs": 9824, "fewer": {}, "role_pairs": None,
+    bert = minilm.model_copy(update={"title": "BERT", "pairs": 9824, "fewer": {}, "gate_pairs": None, "role_pairs": None,
                                      "training": {"batch_size": 32, "learning_rate": 2e-5, "epochs": 3}})  # fmt: skip
-    paper_esim = esim.model_copy(update={"options": {"hidden_size": 300, "dropout": 0.5}, "pairs": 9824})
-    whole = {"da": da.model_copy(update={"pairs": 9824}), "esim": paper_esim, "minilm": bert}
+    paper_esim = esim.model_copy(update={"options": {"hidden_size": 300, "dropout": 0.5}, "pairs": 9824, "gate_pairs": None})
+    whole = {"da": da.model_copy(update={"pairs": 9824, "gate_pairs": None}), "esim": paper_esim, "minilm": bert}
     return small.model_copy(update={"targets": whole, "model": "bert-base-uncased", "judged": 300})

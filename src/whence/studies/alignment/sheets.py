@@ -30,6 +30,8 @@ QUESTIONS: dict[Kind, str] = {
     "readability": "How well can you read from this picture why the label was given? 1 (not at all) to 5 (at once)",
     "agreement": "Does the picture hold the complete evidence that you would need for the right label? yes or no",
 }
+Answers = dict[tuple[tuple[str, str], ...], list[str]]
+"""By what was judged: (("method", "arec"), ("model", "da"), …) → ["4", "5"]."""
 COLUMNS = ("number", "premise", "hypothesis", "label", "alignments", "answer")
 
 
@@ -86,13 +88,13 @@ def _page(kind: Kind, items: Sequence[Item]) -> str:
     )
 
 
-def read_sheets(folder: Path, kind: Kind, files: Sequence[Path]) -> dict[tuple[tuple[str, str], ...], list[str]]:
-    """The answers of all judges by what they judged: (("method", "arec"), ("model", "da"), …) → ["4", "5"]."""
+def read_sheets(folder: Path, kind: Kind, files: Sequence[Path]) -> Answers:
+    """The answers of all judges, in the order of the files."""
     key_file = folder / f"{kind}-key.json"
     if not key_file.is_file():
         raise BadInput(f"{key_file}: no such file; expected the key that was written with the sheet")
     key = json.loads(key_file.read_text(encoding="utf-8"))
-    answers: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
+    answers: Answers = defaultdict(list)
     for file in files:
         seen: set[str] = set()
         for item in table_rows(file, needs=("number", "answer")):

@@ -13,6 +13,7 @@ from whence.measure.statistics import Aggregate, bootstrap
 from whence.run.engine import Rows
 from whence.studies.alignment import paper
 from whence.studies.alignment.settings import PAIRED_CORPORA, AlignmentSettings
+from whence.studies.alignment.sheets import Answers
 from whence.studies.study import Table
 
 Explained = Mapping[tuple[str, str, str], Rows]
@@ -65,7 +66,7 @@ def _paper_1(model: str, corpus: str, method: str, column: str) -> float | None:
     return found[paper.TABLE_1_CORPORA.index(corpus)][paper.TABLE_1_COLUMNS.index(column)]
 
 
-def table_2(settings: AlignmentSettings, answers: Mapping[tuple[tuple[str, str], ...], list[str]]) -> Table:
+def table_2(settings: AlignmentSettings, answers: Answers) -> Table:
     """Readability: mean over all answers of all judges."""
     by_cell: dict[tuple[str, str], list[float]] = defaultdict(list)
     for key, given in answers.items():
