@@ -48,8 +48,8 @@ def test_runs_and_resumes(tmp_path: Path) -> None:
             assert row.get("low") is None or row["low"] <= row["ours"] <= row["high"]
     chosen = [row for row in first["tables"]["selection"]["rows"] if row["chosen"] == "yes"]
     eligible = [row for row in first["tables"]["selection"]["rows"] if row["chosen"] != "not eligible"]
-    assert [row["λ"] for row in chosen] == [min(eligible, key=lambda row: (row["ours"], row["λ"]))["λ"]]
-    assert [row["λ"] for row in first["tables"]["selection"]["rows"] if row["chosen"] == "not eligible"] == [1.0]
+    assert [row["weight λ"] for row in chosen] == [min(eligible, key=lambda row: (row["ours"], row["weight λ"]))["weight λ"]]
+    assert [row["weight λ"] for row in first["tables"]["selection"]["rows"] if row["chosen"] == "not eligible"] == [1.0]
     write_study_report(first, out / "report.html")
     assert "Table 2: decision flip" in (out / "report.html").read_text()
     # lost: the end, and some pieces on the way; models are in the cache

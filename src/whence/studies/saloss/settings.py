@@ -93,7 +93,7 @@ def _smoke() -> SalossSettings:
     return SalossSettings(
         corpora=[only], model="encoder", architecture={"hidden_size": 64}, train={only: None}, dev={only: 300},
         test={only: 500}, epochs={only: 3}, batch_size={only: 32}, learning_rate={only: 1e-3}, seeds={only: 1}, weights=[],
-        weight={only: 0.1}, select_on=100,
+        weight={only: 0.01}, select_on=100,
         priors={only: ["planted", "uniform"]}, released=[], erased={only: 150}, erased_others={only: 150}, hide="delete",
         ig_steps=10, fresh={only: ["topk"]}, ratio={only: 0.2}, fresh_epochs=1, fresh_seeds=1, tagger=None, tagged={},
         shown={only: 2},

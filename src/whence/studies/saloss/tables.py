@@ -85,7 +85,7 @@ def table_1(found: Found) -> Table:
         elif kind.startswith("λ"):
             weight = float(kind.split()[-1])
         rows.append({
-            "corpus": CORPORA[corpus], "model": title(kind), "λ": weight, "ours": score.value, "low": score.low,
+            "corpus": CORPORA[corpus], "model": title(kind), "weight λ": weight, "ours": score.value, "low": score.low,
             "high": score.high, "paper": paper.F1.get(kind, {}).get(corpus), "sd": _deviation(_kept(found, corpus, kind)),
             "p": None if kind == "none" else t_test(_kept(found, corpus, kind), _kept(found, corpus, "none")),
             "accuracy": float(np.mean([run["accuracy"] for run in runs])),
@@ -97,7 +97,7 @@ def table_1(found: Found) -> Table:
         "table1", "Table 1: macro-F1 on test",
         f"Mean over {_seeds(found)}; the interval resamples test texts, sd is over seeds, p is a t-test against the baseline "
         f"over seeds. KL: how far attention is from the prior on dev (baseline: from TextRank). Trained on: {sizes}.",
-        ["corpus", "model", "λ", "ours", "paper", "sd", "p", "accuracy", "KL"], rows,
+        ["corpus", "model", "weight λ", "ours", "paper", "sd", "p", "accuracy", "KL"], rows,
     )  # fmt: skip
 
 
@@ -170,14 +170,14 @@ def selection(found: Found) -> Table | None:
             eligible = weight in found.settings.weights
             score = estimate(values([flips], "attention"))
             rows.append({
-                "corpus": CORPORA[corpus], "λ": weight, "ours": score.value, "low": score.low, "high": score.high,
+                "corpus": CORPORA[corpus], "weight λ": weight, "ours": score.value, "low": score.low, "high": score.high,
                 "dev macro-F1": trained["dev_macro_f1"], "KL": trained["divergence"],
                 "chosen": "yes" if weight == found.weight[corpus] else "no" if eligible else "not eligible",
             })  # fmt: skip
     if not rows:
         return None
     caption = f"Decision flip of α on {found.settings.select_on} dev texts, first seed; the lowest is chosen. KL(α‖σ) on dev."
-    columns = ["corpus", "λ", "ours", "dev macro-F1", "KL", "chosen"]
+    columns = ["corpus", "weight λ", "ours", "dev macro-F1", "KL", "chosen"]
     return Table("selection", "Choice of λ on dev", caption, columns, rows)
 
 
