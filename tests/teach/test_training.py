@@ -139,7 +139,9 @@ def test_objectives() -> None:
         "cross_entropy": 1.0,
         "balanced_cross_entropy": 0.5,
     }
-    with pytest.raises(BadInput, match="unknown objective 'x': expected one of adversary, balanced_cross_entropy, cross_entropy"):
+    with pytest.raises(
+        BadInput, match="unknown objective 'x': expected one of adversary, balanced_cross_entropy, cross_entropy"
+    ):
         parse_objectives(["x"])
     with pytest.raises(BadInput, match="not a number"):
         parse_objectives(["cross_entropy=much"])

@@ -67,6 +67,7 @@ class Corpus:
 
         `longest` leaves out examples with more words than that, all texts together.
         """
+
         def short(split: str) -> Rows:
             for row in self.rows(split):
                 if longest is None or isinstance(row, BadRow) or sum(map(_words, row.texts.values())) <= longest:
