@@ -22,8 +22,7 @@ from whence.models.pairs import Attended, CoAttentionModel, co_attention, split_
 class ESIMConfig(WordConfig):
     model_type = "whence-esim"
 
-    def __init__(self, hidden_size: int = 100, dropout: float = 0.2, hide_alignments: float = 0.0, **kwargs: Any) -> None:
-        self.hide_alignments = hide_alignments
+    def __init__(self, hidden_size: int = 100, dropout: float = 0.2, **kwargs: Any) -> None:
         super().__init__(hidden_size=hidden_size, dropout=dropout, **kwargs)
 
 

@@ -93,23 +93,8 @@ def co_attention(scores: Float[Tensor, "batch a_tokens b_tokens"], pair: Pair) -
     return masked_softmax(scores, both, dim=2), masked_softmax(scores, both, dim=1)
 
 
-def some_hidden(pair: Pair, most: float) -> Bool[Tensor, "batch a_tokens b_tokens"]:
-    """A random mask for every pair: a share of its word pairs, drawn from [0, most], is false. Special tokens stay."""
-    draw = torch.rand(*pair.a_mask.shape, pair.b_mask.shape[1], device=pair.a.device)
-    kept = draw >= most * torch.rand(len(draw), 1, 1, device=draw.device)
-    a_number, b_number = (torch.arange(m.shape[1], device=draw.device) for m in (pair.a_mask, pair.b_mask))
-    a_special = (a_number == 0) | (a_number == pair.a_mask.sum(1, keepdim=True) - 1)
-    b_special = b_number == pair.b_mask.sum(1, keepdim=True) - 1
-    return kept | a_special[:, :, None] | b_special[:, None, :]
-
-
 class CoAttentionModel(WordModel):
-    """A model in two halves, with the co-attention between them.
-
-    With `hide_alignments` = h in its config, training hides a random share of the word pairs, drawn from [0, h] for every pair
-    anew, as a mask would. A model that has only ever seen all of them takes a hidden alignment for a word without a partner,
-    and so for evidence; one that was trained like this takes it for nothing.
-    """
+    """A model in two halves, with the co-attention between them."""
 
     interventions = frozenset({"alignment"})
     reads_pairs = True
@@ -127,8 +112,6 @@ class CoAttentionModel(WordModel):
     ) -> SequenceClassifierOutput:
         state = self.before_alignment(input_ids, attention_mask, token_type_ids)
         mask = None if alignment is None else block(alignment, state.pair).to(state.to_b.dtype)
-        if mask is None and self.training and self.config.hide_alignments:
-            mask = some_hidden(state.pair, self.config.hide_alignments).to(state.to_b.dtype)
         logits = self.after_alignment(state, None if mask is None else mask[:, None])[:, 0]
         weights = (state.to_b, state.to_a) if mask is None else (state.to_b * mask, state.to_a * mask)
         return SequenceClassifierOutput(logits=logits, attentions=weights)
