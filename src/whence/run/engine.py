@@ -87,7 +87,8 @@ class RayEngine:
             passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
             where = {"address": self.address} if self.address else {"address": "local", "include_dashboard": False}
             try:
-                ray.init(**where, runtime_env={"env_vars": passed}, logging_level=logging.WARNING)
+                # what pieces print would mix with each other's; this process says when each is done
+                ray.init(**where, runtime_env={"env_vars": passed}, logging_level=logging.WARNING, log_to_driver=False)
             except Exception as error:  # Ray raises bare ones, e.g. where a busy machine lets its start time out
                 ray.shutdown()
                 raise BadInput(f"engine 'ray' did not start ({self.address or 'this machine'}): {error}") from error
