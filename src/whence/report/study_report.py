@@ -102,4 +102,4 @@ def shown_number(value: Any, digits: int | None = None) -> str:
 
 def _words(name: str) -> str:
     shown = name.replace("_", " ")
-    return shown[:1].upper() + shown[1:]
+    return shown[:1].upper() + shown[1:] if shown.isascii() else shown  # λ is a symbol, not a word
