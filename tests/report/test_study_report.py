@@ -102,7 +102,7 @@ def test_claims_reduction_and_cost_are_said_in_words(tmp_path: Path) -> None:
     text = " ".join(Page(written(study_results(), tmp_path / "report.html")).text.split())
     assert "1 of 2 claims hold here." in text
     assert "✗ Does not hold Another. 0.1 < 0.2." in re.sub(r"(hold|Holds)(?=[A-Z])", r"\1 ", text)
-    assert "1 of 3 settings" in text
+    assert "Different from the full study: 1 setting" in text
     assert "2.0 h of work in 2 pieces" in text
 
 
