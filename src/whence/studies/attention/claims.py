@@ -35,25 +35,27 @@ def _guides(corner: Corner) -> Iterator[Claim]:
 
 
 def _adversary(corner: Corner) -> Iterator[Claim]:
+    """Each adversary by itself: at one λ some seeds jump to far attention and others do not."""
     if not corner.plan.lambdas:
         return
-    far = [one for one in corner.sweep() if np.mean(one["jsd"]) > FAR]
-    nearest = min(far, key=lambda one: float(np.mean(one["tvd"])), default=None)
+    every = [(tvd, jsd, one["lambda"]) for one in corner.sweep() for tvd, jsd in zip(one["tvd"], one["jsd"], strict=True)]
+    far = sorted(adversary for adversary in every if adversary[1] > FAR)
     text = f"{corner.title}: some adversary has mean JSD > {FAR} at TVD < {SAME}"
-    if nearest is None:
-        yield Claim(text, False, f"no λ reached a mean JSD of {FAR}")
+    if not far:
+        yield Claim(text, False, f"none of {len(every)} adversaries reached a mean JSD of {FAR}")
         return
-    moved = float(np.mean(nearest["tvd"]))
+    moved, distance, strength = far[0]
+    mean = float(np.mean([adversary[0] for adversary in far]))
     evidence = (
-        f"λ = {nearest['lambda']:g}: JSD {shown(nearest['jsd'])}, TVD {shown(nearest['tvd'])} "
-        f"(halved as in the released code: {moved / 2:.3f}), F1 {shown(nearest['f1'])}"
+        f"{sum(adversary[0] < SAME for adversary in far)} of {len(far)} far adversaries; the nearest (λ = {strength:g}): JSD "
+        f"{distance:.3f}, TVD {moved:.3f}; all far ones on average TVD {mean:.3f} (halved as in the code {mean / 2:.3f})"
     )
     yield Claim(text, moved < SAME, evidence)
     seeds = [float(np.mean(row["jsd"])) for row in corner.rows("seeds")[:-1]]
     if seeds:
         text = f"{corner.title}: attention differs far less between seeds than between base and adversary"
-        evidence = f"JSD between seeds {shown(seeds)}, to the adversary {shown(nearest['jsd'])}"
-        yield Claim(text, max(seeds) < float(np.mean(nearest["jsd"])) / 2, evidence)
+        evidence = f"JSD between seeds {shown(seeds)}, to far adversaries {shown([adversary[1] for adversary in far])}"
+        yield Claim(text, max(seeds) < min(adversary[1] for adversary in far) / 2, evidence)
 
 
 def _planted(corner: Corner) -> Iterator[Claim]:
