@@ -16,7 +16,8 @@ from whence.models import Classifier, collate
 from whence.run import Request, Runner
 from whence.teach import Job, Settings, default_settings, run_job
 from whence.teach.objectives import CorpusFacts, Step, total
-from whence.teach.objectives.saloss import divergence, released_divergence
+from whence.teach.objectives.divergence import divergence
+from whence.teach.objectives.saloss import released_divergence
 from whence.teach.salience import Pieces
 from whence.teach.salience.cache import salience
 

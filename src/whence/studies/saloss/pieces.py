@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.metrics import average_precision_score
 
 from whence.data import Example
 from whence.data.registry import planted
@@ -18,9 +17,10 @@ from whence.measure.parts_of_speech import Tagger, by_tag, nltk_tagger, spacy_ta
 from whence.models import Classifier, Encoded, Hide
 from whence.run import Request, Runner
 from whence.run.engine import Rows
+from whence.studies.calibrate import planted_words, recovery
 from whence.studies.saloss.recipe import DRAW, Recipe
 from whence.teach import label_numbers
-from whence.teach.objectives.saloss import divergence
+from whence.teach.objectives.divergence import divergence
 from whence.teach.salience import Pieces
 from whence.teach.salience.cache import salience
 
@@ -95,12 +95,11 @@ def erasure_piece(
 
 def planted_recovery(encoded: Encoded, explanation: TokenScores) -> dict[str, float]:
     """Whether the first word is a planted one, and the area under the precision–recall curve; nothing without highlights."""
-    reason = np.concatenate([encoded.example.highlighted_words(name) for name in encoded.fields])
+    reason = planted_words(encoded.example)
     if not reason.any():
         return {}
-    scores = np.array(explanation.scores)
-    first = reason[np.argsort(-scores, kind="stable")[0]]
-    return {"first": float(first), "auprc": float(average_precision_score(reason, scores))}
+    first, _, auprc = recovery(explanation, reason)
+    return {"first": first, "auprc": auprc}
 
 
 def fresh_piece(

@@ -16,10 +16,9 @@ from torch import Tensor
 from whence.errors import BadInput
 from whence.models import Classifier
 from whence.run import Request, Runner
+from whence.teach.objectives.divergence import divergence as kl_divergence
+from whence.teach.objectives.divergence import on_text
 from whence.teach.objectives.objective import CorpusFacts, Objective, Step, Term
-
-EPSILON = 1e-10
-"""Inside logarithms: a softmax weight may underflow to 0."""
 
 
 def adversary(facts: CorpusFacts, base: str, divergence: float) -> Term:
@@ -36,18 +35,11 @@ def adversary(facts: CorpusFacts, base: str, divergence: float) -> Term:
         assert step.attention is not None
         here = step.attention.device
         gold = torch.nn.utils.rnn.pad_sequence([attentions[i] for i in step.rows], batch_first=True).to(here)
-        weights, gold = (_on_text(a, step.batch.content) for a in (step.attention, gold))
         tvd = (step.logits.softmax(-1) - predictions[list(step.rows)].to(here)).abs().sum(-1) / 2
-        kl = (weights * ((weights + EPSILON).log() - (gold + EPSILON).log())).sum(-1)
-        return (tvd - divergence * kl).mean()
+        content = step.batch.content
+        return tvd.mean() - divergence * kl_divergence(step.attention, on_text(gold, content), content)
 
     return term
-
-
-def _on_text(attention: Tensor, content: Tensor) -> Tensor:
-    """As a distribution over the text's own tokens: a transformer also attends to special tokens."""
-    kept = attention * content
-    return kept / kept.sum(-1, keepdim=True).clamp(min=EPSILON)
 
 
 OBJECTIVES = [

@@ -29,16 +29,14 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from whence.errors import unknown
+from whence.teach.objectives.divergence import EPSILON, Weights, divergence
 from whence.teach.objectives.objective import CorpusFacts, Objective, Step, Term
 from whence.teach.salience import Pieces
 from whence.teach.salience.cache import salience
 
-EPSILON = 1e-10
 VARIANTS = ("paper", "released")
 RELEASED = {"textrank": {"released": True, "window": 8}}
 """Options that turn a prior into the one of the released code."""
-
-Weights = Float[Tensor, "batch tokens"]
 
 
 def saloss(facts: CorpusFacts, prior: str, prior_options: Mapping[str, Any], variant: str) -> Term:
@@ -59,13 +57,6 @@ def saloss(facts: CorpusFacts, prior: str, prior_options: Mapping[str, Any], var
         return divergence(step.attention, target, step.batch.content)
 
     return term
-
-
-def divergence(attention: Weights, target: Weights, content: Bool[Tensor, "batch tokens"]) -> Float[Tensor, ""]:
-    """KL(α‖σ) over content tokens, mean over the batch; a text without any gives 0."""
-    kept = attention * content
-    weights = kept / kept.sum(-1, keepdim=True).clamp(min=EPSILON)
-    return (weights * ((weights + EPSILON).log() - (target + EPSILON).log())).sum(-1).mean()
 
 
 def released_divergence(attention: Weights, target: Weights, real: Bool[Tensor, "batch tokens"]) -> Float[Tensor, ""]:
