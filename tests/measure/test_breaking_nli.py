@@ -6,8 +6,9 @@ import torch
 from tiny import own_model
 
 from whence.data import Example
-from whence.measure.alignments.breaking_nli import FoundPair, f1, found_pair_steps, gold_cells
+from whence.measure.alignments.breaking_nli import FoundPair, f1, found_pair_steps
 from whence.measure.alignments.plausibility import iou_row, token_f1_row, touched_words
+from whence.models.alignment import known_cells
 from whence.run import Runner
 from whence.run.masks import MaskRunner
 
@@ -35,9 +36,9 @@ def cells(shape: tuple[int, int], *kept: tuple[int, int]) -> np.ndarray:
     return mask
 
 
-def test_gold_cells_are_the_annotated_words() -> None:
+def test_known_cells_are_the_annotated_words() -> None:
     (encoded,) = own_model("decomposable").encode([EXAMPLE])
-    assert np.argwhere(gold_cells(encoded)).tolist() == [[4, 4], [5, 4]]
+    assert np.argwhere(known_cells(encoded)).tolist() == [[4, 4], [5, 4]]
 
 
 def test_the_component_that_matters_most_is_scored() -> None:
@@ -67,7 +68,7 @@ def test_through_a_model_it_is_the_removal_that_moves_the_logits_most() -> None:
     kept = cells((6, 5), (0, 0), (4, 4), (5, 4))
     base = Runner(classifier).predict(encoded)[0].logits
     runner = MaskRunner(classifier, encoded)
-    (found,) = runner.drive([found_pair_steps(kept, gold_cells(encoded[0]), base)])
+    (found,) = runner.drive([found_pair_steps(kept, known_cells(encoded[0]), base)])
     parts = [cells((6, 5), (0, 0)), cells((6, 5), (4, 4), (5, 4))]
 
     def logits_of(mask: np.ndarray):  # one mask at a time, as the definition says

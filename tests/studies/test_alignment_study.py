@@ -143,12 +143,14 @@ def explained_rows(size: float, aorc: float) -> list[dict[str, Any]]:
 def test_claims_about_methods() -> None:
     own = settings("smoke")
     scores = {"arec": (2.0, 0.4), "co_attention": (5.0, 0.5), "gradient": (50.0, 2.0), "integrated_gradients": (60.0, 3.0)}
-    found = {("esim", "scenes", m): explained_rows(*values) for m, values in scores.items()}
+    found = {("needs", "scenes", m): explained_rows(*values) for m, values in scores.items()}
     assert all(claim.holds for claim in claims(own, found, {}))
-    found["esim", "scenes", "gradient"] = explained_rows(3.0, 0.2)  # nearly as small as AREC's, and better by AORC
+    found["needs", "scenes", "gradient"] = explained_rows(3.0, 0.2)  # nearly as small as AREC's, and better by AORC
     held = {claim.text: claim.holds for claim in claims(own, found, {})}
+    # a model that may decide by other words promises nothing about the planted pair
+    assert not any("planted" in c.text for c in claims(own, {("esim", *key[1:]): rows for key, rows in found.items()}, {}))
     assert not any(holds for text, holds in held.items() if "far more compact" in text or "Gradients" in text)
-    assert held["ESIM: AREC's masks are smaller than every induced rationale, random included"]
+    assert held["ESIM that needs the pair: AREC's masks are smaller than every induced rationale, random included"]
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +190,7 @@ def test_the_whole_recipe(tmp_path: Path, untrained: Path, monkeypatch: pytest.M
     assert all(row["low"] <= row["ours"] <= row["high"] for row in compact)
     assert (tmp_path / "run" / "sheets" / "readability.csv").is_file()
     assert results["tables"]["planted"]["rows"]
+    assert any("stay without the planted pair" in note for note in results["notes"])
     assert "table_2" not in results["tables"]
     answers = tmp_path / "run" / "sheets" / "answers"
     answers.mkdir()

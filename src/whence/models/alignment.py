@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from whence.data import covered
 from whence.models.attention import Tap, tapped
 from whence.models.batch import Batch, collate
 from whence.models.classifier import Classifier
@@ -31,6 +32,15 @@ def read_cells(encoded: Encoded) -> Bool[np.ndarray, "premise hypothesis"]:
     """Word pairs of which the model reads both words; the mask of any other changes nothing."""
     seen, premise = encoded.seen, len(encoded.spans[0])
     return np.outer(seen[:premise], seen[premise:])
+
+
+def known_cells(encoded: Encoded) -> Bool[np.ndarray, "premise hypothesis"]:
+    """The word pairs of the phrase pairs that are known to decide the label."""
+    first, second = encoded.spans
+    cells = np.zeros((len(first), len(second)), dtype=bool)
+    for premise, hypothesis in encoded.example.pairs:
+        cells |= covered(first, [premise])[:, None] & covered(second, [hypothesis])[None, :]
+    return cells
 
 
 def _cells_of_tokens(encoded: Encoded, width: int, tokens: int, none: int) -> Int[np.ndarray, "tokens tokens"]:

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-from whence.data import covered
 from whence.explain.alignments.rectangles import components
-from whence.models import Encoded
 from whence.run.masks import MaskSteps
 
 
@@ -29,15 +27,6 @@ class FoundPair:
     max_f1: float
     exact_inc: float
     soft_inc: float
-
-
-def gold_cells(encoded: Encoded) -> Bool[np.ndarray, "premise hypothesis"]:
-    """The word pairs of the annotated phrase pairs."""
-    first, second = encoded.spans
-    cells = np.zeros((len(first), len(second)), dtype=bool)
-    for premise, hypothesis in encoded.example.pairs:
-        cells |= covered(first, [premise])[:, None] & covered(second, [hypothesis])[None, :]
-    return cells
 
 
 def f1(kept: Bool[np.ndarray, "*cells"], gold: Bool[np.ndarray, "*cells"]) -> float:

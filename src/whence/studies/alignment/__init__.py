@@ -58,12 +58,27 @@ def run(context: Context) -> Findings:
         ]
     if "scenes" in own.corpora:
         tables.append(table_planted(own, explained))
+        notes += _needs(context, own, subjects)
     return Findings(tables, figures(own, explained, root), claims(own, explained, roles), notes)
 
 
 def _trained(own: AlignmentSettings, name: str, rows: Rows) -> str:
     shown = ", ".join(f"{row['split']} {row['accuracy']:.4f}" for row in rows)
     return f"{own.targets[name].title} was trained on {rows[0]['train_examples']} pairs of {own.train}; accuracy: {shown}."
+
+
+def _needs(context: Context, own: AlignmentSettings, subjects: dict[str, Any]) -> list[str]:
+    """Whether a model relies on the planted pair at all: if it does not, a faithful mask need not hold it."""
+    done = context.do([Piece(f"needs-{name}", pieces.needs, {"subject": s}) for name, s in subjects.items()])
+    notes = []
+    for name in subjects:
+        rows = done[f"needs-{name}"]
+        without, alone = (sum(row[way] for row in rows) for way in ("without", "alone"))
+        notes.append(
+            f"{own.targets[name].title}: of {len(rows)} rightly predicted contradictions {without:.0f} stay without the "
+            f"planted pair, {alone:.0f} with it alone."
+        )
+    return notes
 
 
 def _accuracy(context: Context, own: AlignmentSettings, subjects: dict[str, Any]) -> dict[tuple[str, str], Rows]:

@@ -115,7 +115,7 @@ def _diffmask(groups: Groups, settings: AlignmentSettings) -> Claim | None:
 
 def _planted(groups: Groups, settings: AlignmentSettings) -> Iterable[Claim]:
     for (model, corpus), by_method in groups.items():
-        if corpus != "scenes":
+        if corpus != "scenes" or not settings.targets[model].needs_known_pairs:
             continue
         arec, title = by_method["arec"], settings.targets[model].title
         decided = [r for r in arec if r["right"] and r["label"] == "contradiction"]

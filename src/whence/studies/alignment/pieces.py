@@ -21,12 +21,13 @@ from whence.explain.alignments.diffmask import trained_gate
 from whence.explain.alignments.rectangles import components
 from whence.explain.roles import has_match, predict_with_roles, roles_from_parses
 from whence.measure.alignments.aorc import aorc_steps
-from whence.measure.alignments.breaking_nli import FoundPair, found_pair_steps, gold_cells
+from whence.measure.alignments.breaking_nli import FoundPair, found_pair_steps
 from whence.measure.alignments.planted import planted_found
 from whence.measure.alignments.plausibility import iou_row, token_f1_row, touched_words
 from whence.measure.alignments.rationale import MARGIN, induce_steps, quality_steps
-from whence.models import Classifier, Encoded
-from whence.run import Result, Runner, read_json
+from whence.models import Classifier, Encoded, Intervention
+from whence.models.alignment import known_cells
+from whence.run import Request, Result, Runner, read_json
 from whence.run.engine import Rows
 from whence.run.masks import MaskRunner
 from whence.studies.alignment.settings import PAIRED_CORPORA, ROLE_CORPUS, AlignmentSettings, Target
@@ -154,6 +155,28 @@ def accuracy(subject: dict[str, Any], corpus: str) -> Rows:
     ]
 
 
+def needs(subject: dict[str, Any]) -> Rows:
+    """Rightly predicted contradictions among the scenes that are explained: does the label stay without the planted pair,
+    and with nothing but it?"""
+    owner = Subject(**subject)
+    classifier = owner.classifier()
+    runner, encoded = Runner(classifier), classifier.encode(chosen_pairs("scenes", owner.target.pairs, owner.root))
+    results = runner.predict(encoded)
+    decided = [
+        e for e, result in zip(encoded, results, strict=True)
+        if e.example.label == "contradiction" and right(classifier, result, e.example)
+    ]  # fmt: skip
+    cells = [known_cells(e).astype(np.float32) for e in decided]
+    found = {
+        name: runner.run([Request(e, Intervention(alignment=mask)) for e, mask in zip(decided, masks, strict=True)])
+        for name, masks in (("without", [1 - c for c in cells]), ("alone", cells))
+    }
+    return [
+        {"id": e.example.id, **{name: float(right(classifier, several[i], e.example)) for name, several in found.items()}}
+        for i, e in enumerate(decided)
+    ]
+
+
 def roles(subject: dict[str, Any], start: int, end: int) -> Rows:
     """HANS pairs [start, end) as the model reads them, and with only the alignments that roles allow."""
     owner = Subject(**subject)
@@ -194,7 +217,7 @@ def explain(subject: dict[str, Any], corpus: str, method: str, numbers: list[int
         thresholds = [value + MARGIN for value in fidelity]
         kept = masks.drive([induce_steps(*one) for one in zip(asks, scores, thresholds, strict=True)])
     gold = [
-        gold_cells(e) if corpus in PAIRED_CORPORA else np.zeros(ask.shape, dtype=bool)
+        known_cells(e) if corpus in PAIRED_CORPORA else np.zeros(ask.shape, dtype=bool)
         for e, ask in zip(encoded, asks, strict=True)
     ]
     measured = zip(

@@ -6,11 +6,11 @@ from typing import Any
 import torch
 
 from whence.errors import BadInput, unknown
-from whence.teach.objectives import adversary, cross_entropy, saloss
+from whence.teach.objectives import adversary, cross_entropy, known_alignment, saloss
 from whence.teach.objectives.objective import CorpusFacts, Objective, Step, Term
 
 OBJECTIVES: dict[str, Objective] = {
-    objective.name: objective for file in (cross_entropy, adversary, saloss) for objective in file.OBJECTIVES
+    objective.name: objective for file in (cross_entropy, adversary, saloss, known_alignment) for objective in file.OBJECTIVES
 }
 
 
