@@ -134,6 +134,15 @@ def test_batches_cover_every_example_once() -> None:
     assert first == loop.bucketed(encoded, 8, seed=1, epoch=0) != loop.bucketed(encoded, 8, seed=1, epoch=1)
 
 
+def test_frozen_vectors_stay_frozen_when_training_goes_on_from_a_folder(tmp_path: Path) -> None:
+    model, tokenizer = build_model("bilstm", ("a", "b"), ["x"], options={"train_embeddings": False})
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    again, _ = build_model(str(tmp_path), ("a", "b"), [])
+    assert not again.get_input_embeddings().weight.requires_grad
+    assert build_model(str(tmp_path), ("a", "b"), [], options={"train_embeddings": True})[0].embeddings.weight.requires_grad
+
+
 def test_objectives() -> None:
     assert parse_objectives(["cross_entropy", "balanced_cross_entropy=0.5"]) == {
         "cross_entropy": 1.0,

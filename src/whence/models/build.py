@@ -14,7 +14,7 @@ from transformers import (
 )
 
 from whence.errors import BadInput, unknown
-from whence.models import ARCHITECTURES
+from whence.models import ARCHITECTURES, WordModel
 from whence.models.vectors import read_vectors, vector_words
 from whence.models.word_tokenizer import build_word_tokenizer
 
@@ -65,6 +65,8 @@ def _pretrained(name: str, names: dict[str, Any], options: dict[str, Any]) -> tu
     try:
         # ignore_mismatched_sizes: a classifier for other labels lends its encoder and gets a new head
         model = AutoModelForSequenceClassification.from_pretrained(name, ignore_mismatched_sizes=True, **names, **options)
+        if isinstance(model, WordModel):  # loading makes every weight trainable
+            model.embeddings.weight.requires_grad_(model.config.train_embeddings)
         return model, AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
         if Path(name).is_dir():

@@ -84,7 +84,7 @@ def settings(scale: Scale) -> AlignmentSettings:
     )  # fmt: skip
     esim = Target(
         title="ESIM", architecture="esim", options={**_WORDS, "hidden_size": 64, "dropout": 0.2},
-        training={"batch_size": 64, "learning_rate": 1e-3, "epochs": 8, "patience": 2}, pairs=300, shard=50,
+        training={"batch_size": 64, "learning_rate": 1e-3, "epochs": 12, "patience": 2}, pairs=300, shard=50,
         gate_pairs=5000,
     )  # fmt: skip
     minilm = Target(
