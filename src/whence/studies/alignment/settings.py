@@ -80,15 +80,15 @@ def settings(scale: Scale) -> AlignmentSettings:
         return AlignmentSettings(train="scenes", corpora=("scenes",), targets=targets, drawn=1, judged=6)
     da = Target(
         title="Decomposable Attention", architecture="decomposable", options={**_WORDS, "unit_vectors": True, "dropout": 0.1},
-        training={"batch_size": 64, "learning_rate": 1e-3, "epochs": 12}, pairs=300, shard=100, gate_pairs=5000,
+        training={"batch_size": 64, "learning_rate": 1e-3, "epochs": 8}, pairs=300, shard=100, gate_pairs=5000,
     )  # fmt: skip
     esim = Target(
-        title="ESIM", architecture="esim", options={**_WORDS, "hidden_size": 64, "dropout": 0.2},
-        training={"batch_size": 64, "learning_rate": 1e-3, "epochs": 12, "patience": 2}, pairs=300, shard=50,
+        title="ESIM", architecture="esim", options={**_WORDS, "hidden_size": 64, "dropout": 0.3},
+        training={"batch_size": 64, "learning_rate": 1.5e-3, "warmup": 0.05, "epochs": 8}, pairs=300, shard=50,
         gate_pairs=5000,
     )  # fmt: skip
     minilm = Target(
-        title="MiniLM", architecture=None, training={"batch_size": 32, "learning_rate": 1e-4, "epochs": 3}, pairs=60, shard=20,
+        title="MiniLM", architecture=None, training={"batch_size": 32, "learning_rate": 1e-4, "epochs": 1}, pairs=60, shard=20,
         fewer={"back_select": 6}, gate_pairs=1500, role_pairs=3000,
     )  # fmt: skip
     small = AlignmentSettings(
