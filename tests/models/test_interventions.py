@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from tiny import examples_for, own_model, pairs, texts
+from tiny import examples_for, pairs, texts
 from torch import nn
 
 from whence.errors import BadInput
-from whence.models import Classifier, Encoded, Intervention, collate
+from whence.models import Classifier, Encoded, Intervention
 from whence.run import Request, Result, Runner
 
 CLOSE = 1e-5
@@ -109,23 +109,6 @@ def test_alignment(classifier: Classifier) -> None:
         assert np.abs(zeros - base).max() > 1e-3
     alone = np.concatenate([run(classifier, [e], [Intervention(alignment=word_alignment(e, 0.0))]) for e in encoded])
     assert np.abs(zeros - alone).max() < CLOSE
-
-
-@pytest.mark.parametrize("name", ["decomposable", "esim"])
-def test_alignment_dropout_hides_alignments_in_training_only(name: str) -> None:
-    """With a share of 1 nothing is aligned, as under a mask of zeros over all tokens; evaluation aligns everything."""
-    classifier = own_model(name)
-    batch = collate(classifier.encode(pairs()), classifier.pad_id, torch.device("cpu"))
-    width = batch.input_ids.shape[1]
-    with torch.no_grad():
-        whole = classifier.model(**batch.inputs()).logits
-        nothing = classifier.model(**batch.inputs(), alignment=torch.zeros(len(whole), width, width)).logits
-        classifier.model.config.alignment_dropout = 1.0
-        assert torch.equal(classifier.model(**batch.inputs()).logits, whole)
-        for module in classifier.model.modules():
-            module.training = not isinstance(module, nn.Dropout)
-        assert torch.allclose(classifier.model(**batch.inputs()).logits, nothing, atol=CLOSE)
-    assert not torch.allclose(whole, nothing, atol=1e-3)
 
 
 def test_alignment_needs_a_pair(bert: Classifier) -> None:

@@ -15,10 +15,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from whence.models.pairs import Attended, CoAttentionModel, PairConfig, co_attention, split_pair
+from whence.models.layers import WordConfig
+from whence.models.pairs import Attended, CoAttentionModel, co_attention, split_pair
 
 
-class DecomposableConfig(PairConfig):
+class DecomposableConfig(WordConfig):
     model_type = "whence-decomposable"
 
     def __init__(self, hidden_size: int = 200, dropout: float = 0.2, **kwargs: Any) -> None:

@@ -15,11 +15,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from whence.models.layers import PackedLSTM
-from whence.models.pairs import Attended, CoAttentionModel, PairConfig, co_attention, split_pair
+from whence.models.layers import PackedLSTM, WordConfig
+from whence.models.pairs import Attended, CoAttentionModel, co_attention, split_pair
 
 
-class ESIMConfig(PairConfig):
+class ESIMConfig(WordConfig):
     model_type = "whence-esim"
 
     def __init__(self, hidden_size: int = 100, dropout: float = 0.2, **kwargs: Any) -> None:

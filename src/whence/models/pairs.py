@@ -20,16 +20,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from whence.models.layers import WordConfig, WordModel, masked_softmax
-
-
-class PairConfig(WordConfig):
-    """`alignment_dropout`: share of the alignments that a training step hides at random, as a mask does (nothing is scaled up
-    for it). A model that saw masks in training takes them better later."""
-
-    def __init__(self, alignment_dropout: float = 0.0, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.alignment_dropout = alignment_dropout
+from whence.models.layers import WordModel, masked_softmax
 
 
 @dataclass
@@ -121,9 +112,6 @@ class CoAttentionModel(WordModel):
     ) -> SequenceClassifierOutput:
         state = self.before_alignment(input_ids, attention_mask, token_type_ids)
         mask = None if alignment is None else block(alignment, state.pair).to(state.to_b.dtype)
-        if self.training and self.config.alignment_dropout:
-            kept = (torch.rand_like(state.to_b) >= self.config.alignment_dropout).to(state.to_b.dtype)
-            mask = kept if mask is None else mask * kept
         logits = self.after_alignment(state, None if mask is None else mask[:, None])[:, 0]
         weights = (state.to_b, state.to_a) if mask is None else (state.to_b * mask, state.to_a * mask)
         return SequenceClassifierOutput(logits=logits, attentions=weights)
