@@ -80,7 +80,8 @@ def settings(scale: Scale) -> AlignmentSettings:
         return AlignmentSettings(train="scenes", corpora=("scenes",), targets=targets, drawn=1, judged=6)
     da = Target(
         title="Decomposable Attention", architecture="decomposable", options={**_WORDS, "unit_vectors": True, "dropout": 0.1},
-        training={"batch_size": 64, "learning_rate": 1e-3, "epochs": 8}, pairs=300, shard=100, gate_pairs=5000,
+        training={"batch_size": 64, "learning_rate": 1.5e-3, "warmup": 0.05, "epochs": 8}, pairs=300, shard=100,
+        gate_pairs=5000,
     )  # fmt: skip
     esim = Target(
         title="ESIM", architecture="esim", options={**_WORDS, "hidden_size": 64, "dropout": 0.3},
