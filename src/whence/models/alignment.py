@@ -84,15 +84,18 @@ class MaskedPairs:
         return len(self.encoded)
 
     def take(self, rows: Sequence[int]) -> "MaskedPairs":
-        """Some of the pairs; masks keep their shape."""
+        """Some of the pairs, padded no further than they need; masks keep their shape."""
         index = torch.tensor(rows, dtype=torch.long, device=self.cells.device)
+        tokens = max(len(self.encoded[i]) for i in rows)
         types = self.batch.token_type_ids
         batch = Batch(
-            self.batch.input_ids[index], self.batch.attention_mask[index], None if types is None else types[index],
-            self.batch.content[index],
+            self.batch.input_ids[index, :tokens], self.batch.attention_mask[index, :tokens],
+            None if types is None else types[index, :tokens], self.batch.content[index, :tokens],
         )  # fmt: skip
         state = None if self.state is None else self.state.take(index)
-        return MaskedPairs(self.classifier, [self.encoded[i] for i in rows], self.shape, batch, self.cells[index], state)
+        first, second = (tokens, tokens) if state is None else state.to_b.shape[1:]
+        cells = self.cells[index, :first, :second]
+        return MaskedPairs(self.classifier, [self.encoded[i] for i in rows], self.shape, batch, cells, state)
 
     def logits(self, masks: Float[Tensor, "pairs masks premise hypothesis"]) -> Float[Tensor, "pairs masks labels"]:
         """Every pair under each of its masks; differentiable in the masks, never in the weights."""

@@ -51,9 +51,12 @@ class Attended:
     b_sent: Float[Tensor, "batch b_tokens sent"]
 
     def take(self, rows: Int[Tensor, " rows"]) -> "Attended":
-        """Some of the pairs."""
-        pair = Pair(*(getattr(self.pair, f.name)[rows] for f in fields(Pair)))
-        return Attended(pair, *(getattr(self, f.name)[rows] for f in fields(self)[1:]))
+        """Some of the pairs, padded no further than they need."""
+        a, b = (int(mask[rows].sum(1).max()) for mask in (self.pair.a_mask, self.pair.b_mask))
+        pair = Pair(*(getattr(self.pair, f.name)[rows][:, : a if f.name.startswith("a") else b] for f in fields(Pair)))
+        weights = (self.to_b[rows][:, :a, :b], self.to_a[rows][:, :a, :b])
+        a_own, b_own, a_sent, b_sent = (x[rows] for x in (self.a_own, self.b_own, self.a_sent, self.b_sent))
+        return Attended(pair, *weights, a_own[:, :a], b_own[:, :b], a_sent[:, :a], b_sent[:, :b])
 
     def aligned(
         self, masks: Float[Tensor, "batch masks a_tokens b_tokens"] | None

@@ -128,6 +128,8 @@ class Search:
 
     def _keep(self, rows: list[int]) -> None:
         self.open = [self.open[row] for row in rows]
+        if not rows:
+            return
         self.pairs = self.pairs.take(rows)
         index = torch.tensor(rows, dtype=torch.long, device=self.read.device)
         for name in ("read", "base", "target", "log_alpha", "first", "second", "shown", "unchanged"):
