@@ -52,7 +52,7 @@ def test_a_swap_keeps_equal_words_apart() -> None:
     assert mask_of(ACTIVE, SWAPPED) == [
         [1, 1, 0, 0, 0],  # Ann, who does it here as the dog does there
         [0, 0, 1, 0, 0],
-        [0, 0, 0, 1, 0],
+        [1, 0, 0, 1, 0],  # an article has no role of its own
         [0, 0, 0, 1, 0],
         [0, 0, 0, 0, 1],
     ]
@@ -72,6 +72,13 @@ def test_words_in_no_argument_align_with_equal_words_in_none() -> None:
     for cell in [(0, 1), (2, 1), (1, 0), (3, 2), (4, 3)]:
         expected[cell] = 1
     assert mask.tolist() == expected.tolist()
+
+
+def test_words_of_other_frames_align_as_they_like() -> None:
+    """Only the premise has Bob and his running; "and" is in no frame, and Ann is held to her role."""
+    first = (Predicate("sleep", 1, (Argument("ARG0", 0, 1),)), Predicate("run", 4, (Argument("ARG0", 3, 4),)))
+    mask = role_mask(["Ann", "slept", "and", "Bob", "ran"], ["Ann", "slept"], (first, first[:1]))
+    assert mask.tolist() == [[1, 0], [0, 1], [0, 0], [1, 1], [1, 1]]
 
 
 def test_the_frozen_model_reads_only_what_roles_allow() -> None:

@@ -1,13 +1,16 @@
 """Role masks: alignments that semantic roles allow, imposed on a frozen model at inference (Jiang et al. 2021, section 5.4).
 
 For every premise predicate and hypothesis predicate with the same lemma, Z has ones at the two verbs and in the block of every
-two arguments with the same role name (all words of the one phrase by all words of the other). A word that is no predicate and
-in no argument may align with the same word, lower-cased, of the other sentence that is in none either: auxiliaries, full stops.
-Everything else is 0. Without two equal predicates there is nothing to go by: all ones.
+two arguments with the same role name (all words of the one phrase by all of the other). Besides:
 
-The paper leaves open how predicates are compared (here: by lemma), what becomes of words outside all frames (here: equal words)
-and of sentences without a common predicate (here: the model as it is). Arguments of predicates that the other sentence does not
-have align with nothing, unless they are also arguments of one that it has. Cost: one forward pass for a prediction.
+- words of frames whose predicate the other sentence lacks align as they like: roles say nothing of them;
+- a word that is no predicate and in no argument may align with the same word, lower-cased, that is in none either: auxiliaries,
+  full stops;
+- equal articles may align wherever they stand: "the" has no role of its own.
+
+Everything else is 0. Without two equal predicates there is nothing to go by: all ones. The paper leaves all of this open but
+"identical predicates and phrases with the same role"; our choices were made on the training part of HANS (docs/alignments.md).
+Cost: one forward pass for a prediction.
 """
 
 from collections.abc import Sequence
@@ -16,11 +19,12 @@ import numpy as np
 from jaxtyping import Float
 
 from whence.data import Example, words
-from whence.data.roles import Roles, roles_of_parse
+from whence.data.roles import Predicate, Roles, roles_of_parse
 from whence.errors import BadInput
 from whence.models import Encoded, Intervention
 from whence.run import Request, Result, Runner
 
+ARTICLES = ("a", "an", "the")
 PairRoles = tuple[Roles, Roles]
 """The roles of premise and hypothesis."""
 
@@ -44,13 +48,21 @@ def role_mask(premise: Sequence[str], hypothesis: Sequence[str], roles: PairRole
                     for b in h.arguments:
                         if a.role == b.role:
                             mask[a.start : a.end, b.start : b.end] = 1
-    outside = [~_in_frames(len(several), roles) for several, roles in ((premise, first), (hypothesis, second))]
-    same = np.array([[a.lower() == b.lower() for b in hypothesis] for a in premise], dtype=bool).reshape(mask.shape)
-    mask[same & outside[0][:, None] & outside[1][None, :]] = 1
+    equal = np.array([[a.lower() == b.lower() for b in hypothesis] for a in premise], dtype=bool).reshape(mask.shape)
+    in_frame = [_in_frames(len(several), roles) for several, roles in ((premise, first), (hypothesis, second))]
+    shared = {p.lemma for p in first} & {h.lemma for h in second}
+    matched = [
+        _in_frames(len(several), [r for r in roles if r.lemma in shared])
+        for several, roles in ((premise, first), (hypothesis, second))
+    ]
+    mask[in_frame[0] & ~matched[0]] = 1
+    mask[:, in_frame[1] & ~matched[1]] = 1
+    mask[equal & ~in_frame[0][:, None] & ~in_frame[1]] = 1
+    mask[equal & np.array([word.lower() in ARTICLES for word in premise], dtype=bool)[:, None]] = 1
     return mask
 
 
-def _in_frames(count: int, roles: Roles) -> np.ndarray:
+def _in_frames(count: int, roles: Sequence[Predicate]) -> np.ndarray:
     """Which words are predicates or stand in an argument of any → bool[words]."""
     inside = np.zeros(count, dtype=bool)
     for predicate in roles:

@@ -43,6 +43,10 @@ def run(context: Context) -> Findings:
         f"{target.title}: {ALIGNMENT_METHODS[m].title} on {n} pairs of each corpus." for target in targets.values()
         for m, n in target.fewer.items() if m in own.methods
     ]  # fmt: skip
+    notes += [
+        f"{target.title}: {ALIGNMENT_METHODS[m].title} with " + ", ".join(f"{k} = {v}" for k, v in given.items()) + "."
+        for target in targets.values() for m, given in target.parameters.items() if m in own.methods
+    ]  # fmt: skip
     answers = _judged(context, own, explained, root)
     if own.judged:
         notes.append("Sheets for human judges are in sheets/ (Table 2, agreement on HANS).")

@@ -206,7 +206,9 @@ def explain(subject: dict[str, Any], corpus: str, method: str, numbers: list[int
     encoded = classifier.encode([pairs[number] for number in numbers])
     runner, masks = Runner(classifier), MaskRunner(classifier, encoded)
     known = ALIGNMENT_METHODS[method]
-    parameters = {"gate": owner.gate()} if method == "diffmask" else owner.settings.parameters.get(method)
+    parameters = {**owner.settings.parameters.get(method, {}), **owner.target.parameters.get(method, {})}
+    if method == "diffmask":
+        parameters["gate"] = owner.gate()
     alignments = explain_alignments(runner, encoded, known, owner.seed, parameters)
     asks = pair_asks(runner, encoded)
     scores = [alignment.matrix for alignment in alignments]

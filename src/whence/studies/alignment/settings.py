@@ -30,6 +30,8 @@ class Target(BaseModel):
     """Pairs in one piece of work."""
     fewer: dict[str, int] = {}
     """Methods that are tried on fewer pairs, because they cost too much."""
+    parameters: dict[str, dict[str, Any]] = {}
+    """Of methods, where this model's differ from those of the others."""
     gate_pairs: int | None = None
     """Training pairs of DiffMask's gate; None: all."""
     role_pairs: int | None = None
@@ -90,7 +92,7 @@ def settings(scale: Scale) -> AlignmentSettings:
     )  # fmt: skip
     minilm = Target(
         title="MiniLM", architecture=None, training={"batch_size": 32, "learning_rate": 1e-4, "epochs": 1}, pairs=60, shard=20,
-        fewer={"back_select": 6}, gate_pairs=1500, role_pairs=3000,
+        fewer={"back_select": 3}, parameters={"lime": {"n_samples": 300}}, gate_pairs=1500, role_pairs=3000,
     )  # fmt: skip
     small = AlignmentSettings(
         train="esnli+snli", corpora=("esnli", "breaking_nli", "hans"), targets={"da": da, "esim": esim, "minilm": minilm},
@@ -98,8 +100,10 @@ def settings(scale: Scale) -> AlignmentSettings:
     )  # fmt: skip
     if scale == "small":
         return small
-    bert = minilm.model_copy(update={"title": "BERT", "pairs": 9824, "fewer": {}, "gate_pairs": None, "role_pairs": None,
-                                     "training": {"batch_size": 32, "learning_rate": 2e-5, "epochs": 3}})  # fmt: skip
+    whole_sets = {"pairs": 9824, "fewer": {}, "parameters": {}, "gate_pairs": None, "role_pairs": None}
+    bert = minilm.model_copy(
+        update={"title": "BERT", "training": {"batch_size": 32, "learning_rate": 2e-5, "epochs": 3}, **whole_sets}
+    )
     paper_esim = esim.model_copy(update={"options": {"hidden_size": 300, "dropout": 0.5}, "pairs": 9824, "gate_pairs": None})
     whole = {"da": da.model_copy(update={"pairs": 9824, "gate_pairs": None}), "esim": paper_esim, "minilm": bert}
     return small.model_copy(update={"targets": whole, "model": "bert-base-uncased", "judged": 300})
