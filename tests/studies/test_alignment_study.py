@@ -186,6 +186,8 @@ def test_the_whole_recipe(tmp_path: Path, untrained: Path, monkeypatch: pytest.M
     compact = results["tables"]["table_1_compactness"]["rows"]
     assert [row["method"] for row in compact][:2] == ["AREC", "Co-attention"]
     assert len(compact) == len(METHODS)
+    (first, *_), (detail, *_) = results["tables"]["table_1"]["rows"], compact
+    assert first["planted scenes COMP %"] == pytest.approx(detail["ours"])
     assert {row["pairs"] for row in compact if row["method"] == "BackSelect"} == {2}
     assert all(row["low"] <= row["ours"] <= row["high"] for row in compact)
     assert (tmp_path / "run" / "sheets" / "readability.csv").is_file()
