@@ -127,7 +127,8 @@ def _explained(context: Context, own: AlignmentSettings, subjects: dict[str, Any
                     ]  # fmt: skip
         done = context.do([piece for several in asked.values() for piece in several])
         found |= {key: [row for piece in several for row in done[piece.name]] for key, several in asked.items()}
-    return found
+    in_order = ((name, corpus, method) for name in subjects for corpus in own.corpora for method in own.methods)
+    return {key: found[key] for key in in_order}
 
 
 def _shards(own: AlignmentSettings, name: str, method: str) -> list[list[int]]:

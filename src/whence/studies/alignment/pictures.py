@@ -65,7 +65,8 @@ def _examples(where: str, name: str, rows: Rows, examples: dict[str, Example]) -
     for row in rows:
         example = examples[row["id"]]
         texts = "".join(f"<div><small>{field}: </small>{html.escape(text)}</div>" for field, text in example.texts.items())
-        parts.append(f'<div style="margin:0 0 1.5em">{texts}{matrix_html(alignment_of(row, example, "AREC"))}</div>')
+        matrix = matrix_html(alignment_of(row, example, "AREC"))
+        parts.append(f'<div style="margin:0 0 1.5em;flex:1 1 26em">{texts}{matrix}</div>')
     caption = "Rightly predicted pairs of each label. A rectangle is one phrase pair; with these alone the label stays."
     return Figure(f"figure_7_{name}", f"Figure 7: AREC's rationales, {where}", caption, "svg", {"svg": _side_by_side(parts)})
 
