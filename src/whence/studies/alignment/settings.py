@@ -92,7 +92,7 @@ def settings(scale: Scale) -> AlignmentSettings:
     )  # fmt: skip
     minilm = Target(
         title="MiniLM", architecture=None, training={"batch_size": 32, "learning_rate": 1e-4, "epochs": 1}, pairs=60, shard=20,
-        fewer={"back_select": 3}, parameters={"lime": {"n_samples": 300}}, gate_pairs=1500, role_pairs=3000,
+        fewer={"back_select": 2}, parameters={"lime": {"n_samples": 300}}, gate_pairs=1500, role_pairs=3000,
     )  # fmt: skip
     small = AlignmentSettings(
         train="esnli+snli", corpora=("esnli", "breaking_nli", "hans"), targets={"da": da, "esim": esim, "minilm": minilm},
