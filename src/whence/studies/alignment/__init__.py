@@ -135,7 +135,7 @@ def _shards(own: AlignmentSettings, name: str, method: str) -> list[list[int]]:
     """The numbers of the pairs of each piece; a method that is tried on fewer takes every so many, not the first."""
     target = own.targets[name]
     count = min(target.pairs, target.fewer.get(method, target.pairs))
-    numbers = [i * target.pairs // count for i in range(count)]
+    numbers = [(2 * i + 1) * target.pairs // (2 * count) for i in range(count)]  # the middle of each stretch
     # a shard of a costly method is as much smaller as the method is tried on fewer pairs
     size = max(1, target.shard * count // target.pairs)
     return [numbers[at : at + size] for at in range(0, count, size)]
