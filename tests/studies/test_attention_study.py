@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from whence.data import Corpus, Example
 from whence.report.study_report import write_study_report
 from whence.studies.attention import STUDY
+from whence.studies.attention.cuts import cuts, with_cuts
 from whence.studies.attention.paper import TABLE_5
 from whence.studies.attention.settings import settings
 from whence.studies.spread import interval, shown
@@ -16,10 +18,10 @@ TINY = {
     "corpora": {
         "reviews": {
             "title": "planted reviews", "train": 64, "dev": 16, "test": 24, "seeds": 2, "repeats": 1, "lambdas": [0.0, 0.001],
-            "searched": 24, "correlated": 6, "encoder_train": 32, "encoder_lambdas": [0.01],
+            "cuts": 2, "searched": 24, "correlated": 6, "encoder_train": 32, "encoder_lambdas": [0.01],
         }
     },
-    "options": {"embedding_dim": 8, "hidden_size": 8}, "epochs": 1, "adversary_epochs": 2, "search_steps": 10,
+    "options": {"embedding_dim": 8, "hidden_size": 8}, "epochs": 1, "adversary_epochs": 2, "cuts_epochs": 1, "search_steps": 10,
     "permutations": 5, "encoder": "encoder", "encoder_epochs": 1,
 }  # fmt: skip
 
@@ -35,7 +37,7 @@ def quiet(_: str) -> None:
 
 def test_every_table_and_figure_and_resume(tmp_path: Path) -> None:
     whole = run_study(STUDY, "smoke", tmp_path / "whole", overrides=TINY, say=quiet)
-    always = {"table2", "table3", "table5", "correlation", "search", "planted", "transformer"}
+    always = {"table2", "table3", "table5", "practised", "correlation", "search", "planted", "transformer"}
     assert always <= set(whole["tables"]) <= always | {"table4"}  # which is there if an adversary got far enough
     assert {"figure2-0", "figure3", "figure5", "figure6"} == set(whole["figures"])
     guides = [row["guide"] for row in whole["tables"]["table3"]["rows"]]
@@ -43,6 +45,8 @@ def test_every_table_and_figure_and_resume(tmp_path: Path) -> None:
     assert {row["model"] for row in whole["tables"]["planted"]["rows"]} == {
         "base-0", "base-1", "uniform-0", "adversary-0-0", "adversary-0.001-0", "search",
     }  # fmt: skip
+    practised = [(row["practised on"], row["figure"]) for row in whole["tables"]["practised"]["rows"]]
+    assert practised == [(t, f) for t in ("training texts", "and texts cut from them") for f in ("F1", "TVD", "JSD")]
     write_study_report(whole, tmp_path / "report.html")
     assert "Figure 5" in (tmp_path / "report.html").read_text()
     # what a kill leaves: some shards, no results; the models are in the cache
@@ -61,6 +65,25 @@ def test_every_scale_has_settings_and_the_full_one_is_the_papers() -> None:
     assert (full.adversary_epochs, full.epochs, full.batch_size) == (80, 8, 32)
     assert {plan.title for plan in full.corpora.values()} == {"SST", "IMDb", "AG News", "20 Newsgroups", "Diabetes", "Anemia"}
     assert TABLE_5["SST"][5.25e-4] == {"f1": 0.823, "tvd": 0.036, "jsd": 0.514}
+
+
+def test_cut_texts_are_made_of_training_texts_alone() -> None:
+    texts = ["a b c d e f", "one", "u v w"]
+    examples = [Example(str(i), {"text": text}, "x", highlights=({"text": ((0, 1),)},)) for i, text in enumerate(texts)]
+    made = cuts(examples, copies=40, seed=0)
+    assert made == cuts(examples, 40, 0) != cuts(examples, 40, 1)
+    assert len({e.id for e in made}) == len(made) == 3 * 40
+    assert not any(e.highlights for e in made)
+    stretches = {" ".join(t.split()[a:b]) for t in texts for a in range(6) for b in range(a + 1, 7)} - {""}
+    joined = {f"{head} {tail}" for head in stretches for tail in stretches}
+    found = {e.texts["text"] for e in made}
+    assert found <= stretches | joined
+    assert found & (joined - stretches)
+    assert found & stretches
+    assert max(len(text.split()) for text in found) <= 6
+    corpus = with_cuts(Corpus("c", "text", ("x",), {"train": lambda: iter(examples), "dev": lambda: iter(examples)}), 2, 0)
+    assert len(corpus.load("train")) == 9
+    assert corpus.load("dev") == examples
 
 
 def test_interval_is_students() -> None:

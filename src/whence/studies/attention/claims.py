@@ -51,6 +51,12 @@ def _adversary(corner: Corner) -> Iterator[Claim]:
         f"{distance:.3f}, TVD {moved:.3f}; all far ones on average TVD {mean:.3f} (halved as in the code {mean / 2:.3f})"
     )
     yield Claim(text, moved < SAME, evidence)
+    practised = corner.practised()
+    if practised:
+        text = f"{corner.title}: with cut texts to practise on, adversaries have JSD > {FAR} at TVD < {SAME}, mean over seeds"
+        holds = float(np.mean(practised["jsd"])) > FAR and float(np.mean(practised["tvd"])) < SAME
+        evidence = f"JSD {shown(practised['jsd'])}, TVD {shown(practised['tvd'])}"
+        yield Claim(text, holds, evidence)
     seeds = [float(np.mean(row["jsd"])) for row in corner.rows("seeds")[:-1]]
     if seeds:
         text = f"{corner.title}: attention differs far less between seeds than between base and adversary"

@@ -27,18 +27,24 @@ class Corner:
         found = [self.rows(Role(kind, seed, strength).name) for seed in range(self.plan.repeats)]
         return [rows[0]["f1"] for rows in found if rows]
 
-    def against_base(self, strength: float) -> list[dict[str, Any]]:
+    def against_base(self, kind: Kind, strength: float) -> list[dict[str, Any]]:
         """Adversary and base model of the same seed; one row for each seed."""
-        return [self.rows(f"against-{strength:g}-{seed}")[0] for seed in range(self.plan.repeats)]
+        roles = [Role(kind, seed, strength) for seed in range(self.plan.repeats)]
+        return [self.rows(f"against-{role.name}")[0] for role in roles]
 
     def sweep(self) -> list[dict[str, Any]]:
-        """For each λ: F1, TVD and JSD, mean over test texts, of every seed."""
-        found = []
-        for strength in self.plan.lambdas:
-            against = self.against_base(strength)
-            tvds, jsds = ([float(np.mean(row[name])) for row in against] for name in ("tvd", "jsd"))
-            found.append({"lambda": strength, "f1": self.f1("adversary", strength), "tvd": tvds, "jsd": jsds})
-        return found
+        """The paper's adversaries at each λ."""
+        return [self._adversaries("adversary", strength) for strength in self.plan.lambdas]
+
+    def practised(self) -> dict[str, Any] | None:
+        """Those that practised on cut texts, too."""
+        return self._adversaries("adversary-cuts", self.subject.settings.guide_lambda) if self.plan.cuts else None
+
+    def _adversaries(self, kind: Kind, strength: float) -> dict[str, Any]:
+        """F1, TVD and JSD, mean over test texts, of every seed."""
+        against = self.against_base(kind, strength)
+        tvds, jsds = ([float(np.mean(row[name])) for row in against] for name in ("tvd", "jsd"))
+        return {"lambda": strength, "f1": self.f1(kind, strength), "tvd": tvds, "jsd": jsds}
 
     def far_adversary(self) -> dict[str, Any] | None:
         """The λ with the best F1 among those whose attention is, in every seed, far from the base model's."""

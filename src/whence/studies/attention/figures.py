@@ -61,7 +61,7 @@ def _tradeoff(corner: Corner, label: str | None) -> dict[str, Any]:
 
     curve = []
     for strength in corner.plan.lambdas:
-        tvd, jsd = np.mean([means(row) for row in corner.against_base(strength)], axis=0)
+        tvd, jsd = np.mean([means(row) for row in corner.against_base("adversary", strength)], axis=0)
         curve.append({"lambda": strength, "tvd": float(tvd), "jsd": float(jsd)})
     *seeds, uniform = corner.rows("seeds")
     marked = [("seed", "other seeds", row) for row in seeds]

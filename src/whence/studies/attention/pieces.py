@@ -21,11 +21,14 @@ from whence.measure.divergence import jsd, tvd
 from whence.models import UNCHANGED, Classifier, Encoded, Intervention
 from whence.models.readout import read_out
 from whence.run import Request, Runner, progress, read_json
+from whence.studies.attention.cuts import with_cuts
 from whence.studies.attention.settings import AttentionSettings, Plan
 from whence.teach import Job, Settings, cached_job, default_settings
 from whence.teach.guide import on_text, uniform
 
-Kind = Literal["base", "uniform", "adversary", "mlp-uniform", "mlp-trained", "mlp-base", "mlp-adversary"]
+Kind = Literal["base", "uniform", "adversary", "adversary-cuts", "mlp-uniform", "mlp-trained", "mlp-base", "mlp-adversary"]
+ADVERSARIES: tuple[Kind, ...] = ("adversary", "adversary-cuts")
+"""As in the paper; and with more texts to practise on (cuts.py), from the base model's weights."""
 SUBSET_SEED = 0
 """Every model of a corpus learns from the same examples, whatever its own seed."""
 
@@ -38,7 +41,7 @@ class Role(NamedTuple):
 
     @property
     def name(self) -> str:
-        return f"{self.kind}-{self.strength:g}-{self.seed}" if self.kind == "adversary" else f"{self.kind}-{self.seed}"
+        return f"{self.kind}-{self.strength:g}-{self.seed}" if self.kind in ADVERSARIES else f"{self.kind}-{self.seed}"
 
 
 class Subject(BaseModel):
@@ -57,7 +60,7 @@ class Subject(BaseModel):
         model = "mlp" if role.kind.startswith("mlp") else self.model
         options = dict(self.settings.options) if ours else {}
         chosen: dict[str, Any] = {**default_settings(model), "seed": role.seed, "epochs": self._epochs(role)}
-        guide = None
+        guide, corpus = None, self.open()
         if ours:
             chosen |= {"learning_rate": self.settings.learning_rate, "batch_size": self.settings.batch_size}
             options["min_count"] = self.plan.min_count
@@ -68,17 +71,23 @@ class Subject(BaseModel):
         if role.kind in ("mlp-base", "mlp-adversary"):
             whose: Kind = "base" if role.kind == "mlp-base" else "adversary"
             guide = str(self.folder(Role(whose, role.seed, self.settings.guide_lambda)))
-        if role.kind == "adversary":
+        if role.kind in ADVERSARIES:
             base = str(self.folder(Role("base", role.seed)))
             chosen |= {"objective": {"adversary": 1.0}, "select": "loss", "patience": self.settings.adversary_patience,
                        "options": {"adversary": {"base": base, "divergence": 2 * role.strength}}}  # fmt: skip
         vectors = self.settings.vectors if ours else None
+        if role.kind == "adversary-cuts":
+            model, vectors, options = str(Path(base) / "model"), None, {}
+            corpus = with_cuts(corpus, self.plan.cuts, SUBSET_SEED)
+            chosen["warmup"] = self.settings.cuts_warmup
         job = Job(data=self.corpus, model=model, vectors=vectors, options=options, guide=guide, settings=Settings(**chosen))
-        return cached_job(job, self.open(), _quiet)
+        return cached_job(job, corpus, _quiet)
 
     def _epochs(self, role: Role) -> int:
         if self.model != "bilstm":
             return self.settings.encoder_epochs
+        if role.kind == "adversary-cuts":
+            return self.settings.cuts_epochs
         return self.settings.adversary_epochs if role.kind == "adversary" else self.settings.epochs
 
     def open(self) -> Corpus:

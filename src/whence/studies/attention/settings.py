@@ -29,6 +29,8 @@ class Plan(BaseModel):
     repeats: int = 3
     """Seeds of the tests: uniform, guides and adversaries, each beside the base model of its seed."""
     lambdas: tuple[float, ...] = ()
+    cuts: int = 0
+    """New texts cut from each training text, for one more adversary at `guide_lambda`; 0: no such adversary."""
     guides: bool = True
     searched: int | None = None
     """Test texts for Jain & Wallace's search and permutations."""
@@ -50,6 +52,10 @@ class AttentionSettings(BaseModel):
     epochs: int = 8
     adversary_epochs: int = 80
     adversary_patience: int = 10
+    cuts_epochs: int = 6
+    """Of the adversary that practises on cut texts, too; an epoch is `cuts` + 1 times as long."""
+    cuts_warmup: float = 0.05
+    """Its learning rate rises and then falls: it starts from a trained model."""
     guide_lambda: float = 0.001
     """The adversary whose attention guides the MLP."""
     candidates: int = 5
@@ -75,7 +81,7 @@ def settings(scale: Scale) -> AttentionSettings:
         some = partial(Plan, seeds=1, repeats=1, guides=False)
         return AttentionSettings(
             corpora={
-                "sst": Plan(title="SST", seeds=5, lambdas=(0.0, 1e-3, 3e-3, 1e-2), correlated=500, encoder_train=3000,
+                "sst": Plan(title="SST", seeds=5, lambdas=(0.0, 1e-3, 3e-3, 1e-2), cuts=8, correlated=500, encoder_train=3000,
                             encoder_lambdas=(1e-2,)),
                 "imdb": some(title="IMDb", train=6000, dev=800, test=2000, longest=400, min_count=3, searched=500,
                              correlated=50),
@@ -87,7 +93,7 @@ def settings(scale: Scale) -> AttentionSettings:
     whole = partial(Plan, seeds=9, lambdas=_FULL, encoder_lambdas=_FULL)
     return AttentionSettings(
         corpora={
-            "sst": whole(title="SST"),
+            "sst": whole(title="SST", cuts=8),
             "imdb": whole(title="IMDb", longest=400, min_count=10),
             "ag_news_wb": whole(title="AG News", min_count=5),
             "newsgroups": whole(title="20 Newsgroups", longest=500, min_count=2),

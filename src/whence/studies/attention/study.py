@@ -24,8 +24,9 @@ def run(context: Context) -> Findings:
         done |= context.do(stage)
     here = [Corner(s, done) for s in subjects]
     encoded = [Corner(s, done) for s in encoders]
-    made = [tables.table_2(here), tables.table_3(here), tables.table_4(here), tables.table_5(here), tables.correlations(here),
-              tables.permutations(here), tables.planted(here), tables.transformers(encoded)]  # fmt: skip
+    made = [tables.table_2(here), tables.table_3(here), tables.table_4(here), tables.table_5(here), tables.practised(here),
+            tables.correlations(here), tables.permutations(here), tables.planted(here),
+            tables.transformers(encoded)]  # fmt: skip
     pictures = [figures.violins(here), *figures.tradeoffs(here), *figures.heatmaps(here)]
     notes = [
         "The epoch is chosen on dev; the paper chooses the base model's epoch on test.",
@@ -57,7 +58,13 @@ def bilstm_roles(subject: Subject) -> list[Role]:
     kinds: list[Kind] = [*GUIDES.values(), "uniform"] if plan.guides else ["uniform"]
     roles = [Role("base", seed) for seed in range(plan.seeds)]
     roles += [Role(kind, seed) for seed in range(plan.repeats) for kind in kinds]
-    return roles + [Role("adversary", seed, strength) for seed in range(plan.repeats) for strength in plan.lambdas]
+    roles += [Role("adversary", seed, strength) for seed in range(plan.repeats) for strength in plan.lambdas]
+    return roles + _practised(subject)
+
+
+def _practised(subject: Subject) -> list[Role]:
+    seeds = range(subject.plan.repeats) if subject.plan.cuts else ()
+    return [Role("adversary-cuts", seed, subject.settings.guide_lambda) for seed in seeds]
 
 
 def encoder_roles(subject: Subject) -> list[Role]:
@@ -69,6 +76,7 @@ def encoder_roles(subject: Subject) -> list[Role]:
 def bilstm_tests(subject: Subject) -> list[Piece]:
     plan, name = subject.plan, prefix(subject)
     pieces = _comparisons(subject, plan.lambdas, plan.seeds, plan.repeats)
+    pieces += [_against(subject, role) for role in _practised(subject)]
     pieces.append(Piece(f"{name}-search", search, {"subject": subject, "seed": 0}))
     pieces.append(Piece(f"{name}-correlation", correlate, {"subject": subject, "seed": 0}))
     if plan.title == "planted reviews":
@@ -85,12 +93,12 @@ def _comparisons(subject: Subject, lambdas: tuple[float, ...], seeds: int, repea
     others = [tuple(Role("base", seed)) for seed in range(1, seeds)] + [tuple(Role("uniform", 0))]
     arguments = {"subject": subject, "base": tuple(Role("base", 0)), "others": others}
     pieces = [Piece(f"{prefix(subject)}-seeds", compare, arguments)]
-    for seed in range(repeats):
-        for strength in lambdas:
-            adversary = [tuple(Role("adversary", seed, strength))]
-            arguments = {"subject": subject, "base": tuple(Role("base", seed)), "others": adversary}
-            pieces.append(Piece(f"{prefix(subject)}-against-{strength:g}-{seed}", compare, arguments))
-    return pieces
+    return pieces + [_against(subject, Role("adversary", seed, strength)) for seed in range(repeats) for strength in lambdas]
+
+
+def _against(subject: Subject, adversary: Role) -> Piece:
+    arguments = {"subject": subject, "base": tuple(Role("base", adversary.seed)), "others": [tuple(adversary)]}
+    return Piece(f"{prefix(subject)}-against-{adversary.name}", compare, arguments)
 
 
 STUDY = Study(

@@ -83,6 +83,25 @@ def table_4(corners: list[Corner]) -> Table:
     return Table("table4", "Table 4: the best far adversary", caption, columns, rows)
 
 
+def practised(corners: list[Corner]) -> Table:
+    rows = []
+    for corner in corners:
+        same_lambda = [one for one in corner.sweep() if one["lambda"] == corner.subject.settings.guide_lambda]
+        kinds = {"training texts": next(iter(same_lambda), None), "and texts cut from them": corner.practised()}
+        for texts, one in kinds.items() if corner.plan.cuts else ():
+            for name, title in (("f1", "F1"), ("tvd", "TVD"), ("jsd", "JSD")):
+                if one:
+                    rows.append({"corpus": corner.title, "λ": one["lambda"], "practised on": texts, "figure": title,
+                                 **interval(one[name]), "seeds": len(one[name])})  # fmt: skip
+    copies = ", ".join(f"{corner.plan.cuts} for each of {corner.title}" for corner in corners if corner.plan.cuts)
+    caption = (
+        f"Not in the paper: an adversary that starts from the base model's weights and imitates it on cut texts, too "
+        f"({copies}), so that its predictions differ less on texts that it has not seen. {OVER_SEEDS}"
+    )
+    columns = ["corpus", "λ", "practised on", "figure", "ours", "low", "high", "seeds"]
+    return Table("practised", "An adversary that has practised more", caption, columns, rows)
+
+
 def correlations(corners: list[Corner]) -> Table:
     rows = []
     names = {"attention_gradient": "attention – gradient", "attention_leave_one_out": "attention – leave-one-out",
@@ -157,8 +176,8 @@ def transformers(corners: list[Corner]) -> Table:
         other, imposed = corner.rows("seeds")
         roles: list[tuple[str, Role, dict[str, Any] | None]] = [("base", Role("base", 0), None)]
         roles += [("another seed", Role("base", 1), other), ("uniform attention", Role("uniform", 0), imposed)]
-        roles += [(f"adversary, λ = {strength:g}", Role("adversary", 0, strength), corner.rows(f"against-{strength:g}-0")[0])
-                  for strength in corner.plan.encoder_lambdas]  # fmt: skip
+        adversaries = [Role("adversary", 0, strength) for strength in corner.plan.encoder_lambdas]
+        roles += [(f"adversary, λ = {role.strength:g}", role, corner.rows(f"against-{role.name}")[0]) for role in adversaries]
         for title, role, far in roles:
             row = {"corpus": corner.title, "model": title, "F1": corner.rows(role.name)[0]["f1"]}
             for name in ("tvd", "jsd"):
