@@ -144,3 +144,15 @@ def test_what_a_picture_shows_is_said() -> None:
     assert "<u>fine</u>" in draw("heatmaps", given["heatmaps"], "H")[0][1]
     with pytest.raises(ValueError, match="unknown kind 'pie', expected one of violins"):
         draw("pie", {}, "P")
+
+
+def test_long_tables_are_folded_and_stay_whole(tmp_path: Path) -> None:
+    results = study_results()
+    row = results["tables"]["f1"]["rows"][0]
+    for count, folded in ((50, False), (51, True)):
+        results["tables"]["f1"]["rows"] = [row] * count
+        write_study_report(results, tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text()
+        assert (f"<summary>{count} rows</summary>" in page) is folded
+        assert page.count("0.820") == count
+        assert page.count("<details") == page.count("</details>")

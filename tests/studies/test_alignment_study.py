@@ -147,10 +147,33 @@ def test_claims_about_methods() -> None:
     assert all(claim.holds for claim in claims(own, found, {}))
     found["needs", "scenes", "gradient"] = explained_rows(3.0, 0.2)  # nearly as small as AREC's, and better by AORC
     held = {claim.text: claim.holds for claim in claims(own, found, {})}
+    compact = next(c for c in claims(own, found, {}) if "far more compact" in c.text)
+    assert compact.evidence.startswith("So in 0 of 1 cases")
+    assert "✗ ESIM that needs the pair" in compact.evidence
     # a model that may decide by other words promises nothing about the planted pair
     assert not any("planted" in c.text for c in claims(own, {("esim", *key[1:]): rows for key, rows in found.items()}, {}))
     assert not any(holds for text, holds in held.items() if "far more compact" in text or "Gradients" in text)
     assert held["ESIM that needs the pair: AREC's masks are smaller than every induced rationale, random included"]
+
+
+def test_the_papers_own_numbers_are_held_to_the_same_rules() -> None:
+    """Counted by hand in Table 1: co-attention needs less than twice AREC's cells on ESIM (8.72 and 4.86, …) alone."""
+    rows = {(model, corpus, "arec"): explained_rows(2.0, 0.4) for model in ("da", "esim") for corpus in paper.TABLE_1_CORPORA}
+    rows |= {(*key[:2], "co_attention"): explained_rows(9.0, 0.5) for key in rows}
+    compact, ragged, *_ = claims(settings("small"), rows, {})
+    assert compact.evidence.startswith("So in 6 of 6 cases")
+    assert "by the paper's own numbers in 3 of 6" in compact.evidence
+    assert "by the paper's own numbers in 6 of 6" in ragged.evidence
+
+
+def test_a_method_on_very_few_pairs_decides_no_claim() -> None:
+    own = settings("smoke")
+    shared = {m: [row | {"id": str(i)} for i, row in enumerate(explained_rows(*values) * 10)]
+              for m, values in {"arec": (2.0, 0.4), "gradient": (50.0, 2.0)}.items()}  # fmt: skip
+    for few, holds in ((3, True), (4, False)):
+        rows = {**shared, "back_select": [row | {"id": str(i)} for i, row in enumerate(explained_rows(1.0, 0.1)[:few])]}
+        found = {("esim", "scenes", m): several for m, several in rows.items()}
+        assert next(c for c in claims(own, found, {}) if "far more compact" in c.text).holds is holds
 
 
 @pytest.fixture(scope="module")

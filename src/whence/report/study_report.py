@@ -19,6 +19,9 @@ SCALES = {
     "full": "full: the paper's own setting",
 }
 
+LONG_TABLE = 50
+"""Tables with more rows are folded."""
+
 
 def write_study_report(results: Mapping[str, Any], path: Path) -> None:
     """Writes the page; `results` is what a study keeps as results.json."""
@@ -33,6 +36,7 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
         "reduced": [(_words(name), plain(v["here"]), plain(v["full"])) for name, v in results["reduced"].items()],
         "claims": claims,
         "holding": sum(claim["holds"] for claim in claims),
+        "long_table": LONG_TABLE,
         "tables": [compared(table) for table in results["tables"].values()],
         "figures": [
             {**figure, "panels": draw(figure["kind"], figure["data"], figure["title"])}
