@@ -65,8 +65,8 @@ def test_without_a_mask_the_highest_pairs_are_told() -> None:
 
 def test_an_empty_mask_says_so() -> None:
     alignment = aligned("a b", "c d", [])
-    assert "no alignment is needed" in printed(alignment)
-    assert "no alignment is needed" in matrix_html(alignment)
+    assert "no word pair is kept" in printed(alignment)
+    assert "no word pair is kept" in matrix_html(alignment)
 
 
 def test_the_svg_is_valid_and_escapes_what_it_shows() -> None:

@@ -86,7 +86,7 @@ def matrix_text(alignment: Alignment) -> Group:
             Text(f"  {mark} ", style="bold").append_text(Text(f"“{visible(first)}” – “{visible(second)}”", style="not bold"))
         )
     if alignment.kept is not None and not said:
-        lines.append(Text("  no alignment is needed for this prediction", style="dim"))
+        lines.append(Text("  no word pair is kept", style="dim"))
     return Group(*lines)
 
 
@@ -170,7 +170,7 @@ def matrix_html(alignment: Alignment) -> str:
     return (
         f'<figure class="whence-alignment" style="margin:0"><figcaption><small>{html.escape(visible(alignment.method))} · '
         f'{head}</small></figcaption><div style="overflow-x:auto">{matrix_svg(alignment)}</div>'
-        f'<ul style="list-style:none;padding:0">{items or "<li>no alignment is needed for this prediction</li>"}</ul></figure>'
+        f'<ul style="list-style:none;padding:0">{items or "<li>no word pair is kept</li>"}</ul></figure>'
     )
 
 

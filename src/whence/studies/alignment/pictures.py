@@ -91,7 +91,8 @@ def _methods(settings: AlignmentSettings, explained: Explained, root: str | None
             row = next(row for row in rows if row["id"] == example.id)
             alignment = alignment_of(row, example, ALIGNMENT_METHODS[method].title)
             scores = Alignment(**{**vars(alignment), "mask": None})
-            parts.append(f'<div style="margin:0 0 1.5em">{_side_by_side([matrix_html(scores), matrix_html(alignment)])}</div>')
+            both = [f'<div style="flex:1 1 20em">{matrix_html(a)}</div>' for a in (scores, alignment)]
+            parts.append(f'<div style="margin:0 0 1.5em">{_side_by_side(both)}</div>')
         title = f"Figure 8: all methods on one pair, {settings.targets[model].title}"
         caption = (
             "Left the scores of every word pair, right the rationale: chosen by the method, or induced at AREC's fidelity."
