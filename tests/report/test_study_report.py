@@ -23,7 +23,7 @@ def figures(text: str = "seed") -> dict[str, dict[str, Any]]:
         {"lambda": 1e-3, "tvd": 0.1, "jsd": 0.4, "tvd_low": 0.05, "tvd_high": 0.15},
         {"lambda": 0.1, "tvd": None, "jsd": 0.2},
     ]
-    marks = [{"kind": kind, "label": text, "tvd": 0.05, "jsd": 0.1} for kind in ("seed", "uniform", "adversary")]
+    marks = [{"kind": kind, "label": text, "tvd": 0.05, "jsd": 0.1} for kind in ("seed", "uniform", "adversary", "practised")]
     violins = [{"bin": b, "class": c, "values": WAVE} for b in ("0–0.25", text) for c in ("negative", "positive")]
     few = [
         {"bin": "0.75–1", "class": "negative", "values": [0.1, None, 0.2]},

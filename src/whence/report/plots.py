@@ -82,9 +82,14 @@ def tradeoff(data: Data, title: str) -> Panels:
     """How far attention is moved (JSD) against how far the prediction is (TVD): a curve over λ and named marks beside it.
 
     {"panels": [{"title", "curve": [{"lambda", "tvd", "jsd", "tvd_low"?, "tvd_high"?, "jsd_low"?, "jsd_high"?}],
-                 "marks": [{"kind": "seed" | "uniform" | "adversary", "label", "tvd", "jsd"}]}]}
+                 "marks": [{"kind": "seed" | "uniform" | "adversary" | "practised", "label", "tvd", "jsd"}]}]}
     """
-    kinds = {"seed": ("^", SERIES[1]), "uniform": ("s", SERIES[2]), "adversary": ("P", SERIES[3])}
+    kinds = {
+        "seed": ("^", SERIES[1]),
+        "uniform": ("s", SERIES[2]),
+        "adversary": ("P", SERIES[3]),
+        "practised": ("D", SERIES[0]),
+    }
     points = [p for panel in data["panels"] for p in (*panel["curve"], *panel["marks"]) if finite(p["tvd"])]
     furthest = max((p["tvd"] for p in points), default=0.0) or 1.0
     panels = []

@@ -58,7 +58,7 @@ def compared(table: Mapping[str, Any]) -> dict[str, Any]:
     at = next((i for i, name in enumerate(table["columns"]) if name in COMPARED), len(names))  # all before it are others
     names[at:at] = compared
     digits = {name: places(row.get(name) for row in rows) for name in names}
-    shared = places(row.get(name) for row in rows for name in COMPARED)
+    shared = places(row.get(name) for row in rows for name in ("ours", "paper"))  # an interval may touch 0
     digits |= dict.fromkeys(compared, shared)
     numeric = {name: name in compared or any(finite(row.get(name)) for row in rows) for name in names}
     return {

@@ -44,7 +44,7 @@ def tradeoffs(corners: list[Corner]) -> list[Figure]:
     """Figure 5 over all test texts, Figure 6 for each class."""
     about = (
         "Means over test texts. Line: adversaries over λ (printed), mean over seeds; ▲ other seeds, ■ uniform attention, "
-        "+ per-instance adversary."
+        "+ per-instance adversary, ◆ adversaries that practised on cut texts, too (one for each seed)."
     )
     whole = [_tradeoff(c, None) for c in corners if c.plan.lambdas]
     by_class = [_tradeoff(c, label) for c in corners if c.plan.lambdas for label in c.subject.open().labels]
@@ -66,6 +66,9 @@ def _tradeoff(corner: Corner, label: str | None) -> dict[str, Any]:
     *seeds, uniform = corner.rows("seeds")
     marked = [("seed", "other seeds", row) for row in seeds]
     marked += [("uniform", "uniform", uniform), ("adversary", "per-instance adversary", corner.rows("search")[0])]
+    if corner.plan.cuts:
+        practised = corner.against_base("adversary-cuts", corner.subject.settings.guide_lambda)
+        marked += [("practised", "adversary on cut texts, too", row) for row in practised]
     marks = []
     for kind, name, row in marked:
         tvd, jsd = means(row)
