@@ -8,10 +8,12 @@ import pytest
 from scipy.stats import ranksums
 from sklearn.metrics import f1_score
 
+from whence.data import Example
 from whence.report.study_report import write_study_report
+from whence.run import Runner
 from whence.studies.registry import find_study
 from whence.studies.saloss import paper
-from whence.studies.saloss.pieces import document_only, drawn
+from whence.studies.saloss.pieces import document_only, drawn, explained
 from whence.studies.saloss.recipe import recipe
 from whence.studies.saloss.settings import settings
 from whence.studies.saloss.tables import against, macro_f1, t_test, values
@@ -35,7 +37,9 @@ def test_runs_and_resumes(tmp_path: Path) -> None:
     study = find_study("saloss")
     out = tmp_path / "run"
     first = run_study(study, "smoke", out, overrides=TOY, say=lambda _: None)
-    assert {"table1", "table2", "table3", "table7", "table8", "variants", "selection", "recovery"} <= set(first["tables"])
+    assert {"table1", "table2", "table3", "table7", "table8", "variants", "selection", "prior", "recovery"} <= set(
+        first["tables"]
+    )
     cells = {(row["model"], row["attribution"]) for row in first["tables"]["table2"]["rows"]}
     assert cells == {
         (model, attribution)
@@ -50,6 +54,8 @@ def test_runs_and_resumes(tmp_path: Path) -> None:
     eligible = [row for row in first["tables"]["selection"]["rows"] if row["chosen"] != "not eligible"]
     assert [row["weight λ"] for row in chosen] == [min(eligible, key=lambda row: (row["ours"], row["weight λ"]))["weight λ"]]
     assert [row["weight λ"] for row in first["tables"]["selection"]["rows"] if row["chosen"] == "not eligible"] == [1.0]
+    orders = [row["words hidden in the order of"] for row in first["tables"]["prior"]["rows"]]
+    assert orders == ["α of the baseline", "TextRank itself", "random"]
     write_study_report(first, out / "report.html")
     assert "Table 2: decision flip" in (out / "report.html").read_text()
     # lost: the end, and some pieces on the way; models are in the cache
@@ -117,6 +123,20 @@ def test_t_test_needs_runs_that_differ() -> None:
     p = t_test([0.9, 0.91, 0.92], [0.5, 0.51, 0.52])
     assert p is not None
     assert p < 1e-4
+
+
+def test_a_prior_ranks_words_without_the_model(bert: Any) -> None:
+    """The planted words share the whole of their prior; the label is the model's own."""
+    text = "a dull, dull film that I liked"
+    marked = Example("x", {"text": text}, bert.labels[0], highlights=({"text": ((2, 6), (24, 29))},))
+    encoded = bert.encode([marked])
+    [found] = explained(bert, Runner(bert), encoded, "planted", "delete", 0)
+    [predicted] = explained(bert, Runner(bert), encoded, "random", "delete", 0)
+    assert found.method == "planted"
+    assert found.target == predicted.target
+    scores = np.array(found.scores)
+    assert np.array_equal(scores > 0, marked.highlighted_words("text"))
+    assert scores.sum() == pytest.approx(1)
 
 
 def test_a_query_is_neither_scored_nor_hidden(bert: Any) -> None:

@@ -2,7 +2,16 @@
 
 from whence.studies.saloss.claims import claims, figures
 from whence.studies.saloss.settings import settings
-from whence.studies.saloss.tables import fresh_table, recovery, selection, table_1, table_2, table_8, variants
+from whence.studies.saloss.tables import (
+    fresh_table,
+    recovery,
+    selection,
+    table_1,
+    table_2,
+    table_8,
+    variants,
+    what_the_prior_knows,
+)
 from whence.studies.saloss.work import Found, Work
 from whence.studies.study import Context, Findings, Study
 
@@ -11,7 +20,7 @@ def run(context: Context) -> Findings:
     found = Work(context).run()
     tables = [
         table_1(found), table_2(found), fresh_table(found, "topk", "table3"), fresh_table(found, "contiguous", "table7"),
-        table_8(found), variants(found), selection(found), recovery(found),
+        table_8(found), variants(found), selection(found), what_the_prior_knows(found), recovery(found),
     ]  # fmt: skip
     return Findings([table for table in tables if table is not None], figures(found), claims(found), _notes(found))
 

@@ -21,7 +21,7 @@ from whence.studies.calibrate import planted_words, recovery
 from whence.studies.saloss.recipe import DRAW, Recipe
 from whence.teach import label_numbers
 from whence.teach.objectives.divergence import divergence
-from whence.teach.salience import Pieces
+from whence.teach.salience import PRIORS, Pieces
 from whence.teach.salience.cache import salience
 
 DIVERGENCE_ON = 300
@@ -65,6 +65,12 @@ def document_only(encoded: Encoded) -> Encoded:
 def explained(
     classifier: Classifier, runner: Runner, encoded: Sequence[Encoded], method: str, hide: Hide, ig_steps: int
 ) -> list[TokenScores]:
+    """By a token explainer, or by a salience prior, which has not seen the model."""
+    if method in PRIORS:
+        pieces = Pieces(encoded, np.array(label_numbers(classifier, [e.example for e in encoded])))
+        said = [e.sum_to_words(scores) for e, scores in zip(encoded, salience(method, pieces, pieces), strict=True)]
+        targets = explain(runner, encoded, METHODS["random"], hide=hide)  # what a prior cannot say: the predicted label
+        return [replace(x, method=method, scores=tuple(words.tolist())) for x, words in zip(targets, said, strict=True)]
     parameters = {"n_steps": ig_steps} if method == "integrated_gradients" else {}
     return explain(runner, encoded, METHODS[method], hide=hide, parameters=parameters)
 
