@@ -4,14 +4,14 @@ What `small` costs, in minutes of one core (MiniLM: some 3,000 tokens a second f
 
   SST      9 models, 2 epochs of 6,920 sentences of 24 tokens, 9 min each                                              81
            flips on 500 sentences × 5 attributions for 3 + 3 models, on 50 for 3 more: some 20 passes for each
-           attribution on texts that get shorter, 10 points of integrated gradients, 0.7 s a sentence                  40
+           attribution on texts that get shorter, 6 points of integrated gradients, 0.7 s a sentence                   40
            λ on 300 dev sentences, α only, 4 models; part-of-speech tags                                                4
            FRESH: α on 9,613 sentences for 3 support models, 8 short trainings of 80 s                                 15
   AG News  2 models on 1,500 texts (50 tokens), flips on 30                                                            12
   SemEval  2 models on 3,000 tweets, flips on 50                                                                       12
-  MultiRC, Evidence Inference   2 models each on 300 texts (512 tokens), flips on 4 (16 s a text)                      40
+  MultiRC, Evidence Inference   2 models each on 100 texts (512 tokens), flips on 4 (16 s a text)                      15
 
-Some 200, or 100 minutes on two cores. A piece is one model trained, one model's flips, or one FRESH training: at most about ten
+Some 180, or 90 minutes on two cores. A piece is one model trained, one model's flips, or one FRESH training: at most about ten
 minutes.
 """
 
@@ -102,13 +102,15 @@ def _smoke() -> SalossSettings:
 
 
 def _small() -> SalossSettings:
-    long = {"evidence_inference": 300, "multirc": 300}
+    def long(count: int) -> dict[str, int]:
+        return {"evidence_inference": count, "multirc": count}
+
     return SalossSettings(
         corpora=["sst", "ag_news", "semeval", "multirc", "evidence_inference"],
         model=MINILM,
-        train={"sst": None, "ag_news": 1500, "semeval": 3000, **long},
-        dev={"sst": None, "ag_news": 500, "semeval": 500, "evidence_inference": 100, "multirc": 100},
-        test={"sst": None, "ag_news": 1000, "semeval": 1000, "evidence_inference": 100, "multirc": 100},
+        train={"sst": None, "ag_news": 1500, "semeval": 3000, **long(100)},
+        dev={"sst": None, "ag_news": 500, "semeval": 500, **long(40)},
+        test={"sst": None, "ag_news": 1000, "semeval": 1000, **long(60)},
         epochs={"sst": 2, "ag_news": 2, "semeval": 2, "evidence_inference": 1, "multirc": 1},
         batch_size={"sst": 32, "ag_news": 32, "semeval": 32, "evidence_inference": 8, "multirc": 8},
         learning_rate=everywhere(5e-5),
@@ -117,8 +119,8 @@ def _small() -> SalossSettings:
         weight={"ag_news": 1e-4, "semeval": 1e-3, "multirc": 1e-3, "evidence_inference": 1e-4},
         select_on=300, stronger=[1.0],
         priors={"sst": ["uniform"]}, released=["sst"],
-        erased={"sst": 500, "ag_news": 30, "semeval": 50, "evidence_inference": 4, "multirc": 4},
-        erased_others={"sst": 50}, hide="delete", ig_steps=10,
+        erased={"sst": 500, "ag_news": 30, "semeval": 50, **long(4)},
+        erased_others={"sst": 50}, hide="delete", ig_steps=6,
         fresh={"sst": ["topk", "contiguous"]}, ratio=_RATIO, fresh_epochs=1, fresh_seeds=1,
         tagger="nltk", tagged={"sst": 500, "ag_news": 100}, shown={"sst": 2, "ag_news": 1, "evidence_inference": 1},
     )  # fmt: skip
