@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from scipy.stats import ranksums
 from sklearn.metrics import f1_score
@@ -26,6 +27,10 @@ TOY: dict[str, Any] = {
     "priors": {ONLY: ["planted", "chi2"]}, "erased": {ONLY: 4}, "erased_others": {ONLY: 3}, "ig_steps": 2,
     "fresh": {ONLY: ["topk", "contiguous"]}, "fresh_epochs": 1, "fresh_seeds": 1, "shown": {ONLY: 1},
 }  # fmt: skip
+
+
+def read_rows(file: Path) -> list[dict[str, Any]]:
+    return pq.read_table(file).to_pylist()
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +61,11 @@ def test_runs_and_resumes(tmp_path: Path) -> None:
     assert [row["weight λ"] for row in first["tables"]["selection"]["rows"] if row["chosen"] == "not eligible"] == [1.0]
     orders = [row["words hidden in the order of"] for row in first["tables"]["prior"]["rows"]]
     assert orders == ["α of the baseline", "TextRank itself", "random"]
+    texts = {kind: {row["id"] for file in (out / "shards").glob(f"flip-test-reviews-{kind}*") for row in read_rows(file)}
+             for kind in ("none", "planted", "released")}  # fmt: skip
+    assert len(texts["none"]) == 4
+    assert len(texts["planted"]) == len(texts["released"]) == 3
+    assert texts["planted"] | texts["released"] < texts["none"]  # what is tried on fewer is compared on texts that all have
     write_study_report(first, out / "report.html")
     assert "Table 2: decision flip" in (out / "report.html").read_text()
     # lost: the end, and some pieces on the way; models are in the cache

@@ -76,14 +76,18 @@ def explained(
 
 
 def erasure_piece(
-    recipe: dict[str, Any], data_root: str | None, split: str, count: int, methods: Sequence[str], hide: Hide, ig_steps: int
-) -> Rows:
-    """For each text and method the share of words to a flip and, where the reason was planted, how well it was found."""
+    recipe: dict[str, Any], data_root: str | None, split: str, count: int, methods: Sequence[str], hide: Hide, ig_steps: int,
+    of_those: int | None = None,
+) -> Rows:  # fmt: skip
+    """For each text and method the share of words to a flip and, where the reason was planted, how well it was found.
+
+    `of_those`: only so many of the `count` texts, so that what is tried on fewer is compared on texts that all have.
+    """
     made = Recipe(**recipe)
     corpus = made.open(data_root)
     classifier, _ = made.trained(data_root, corpus)
     examples = drawn(corpus.load(split), count)
-    encoded = [document_only(e) for e in classifier.encode(examples)]
+    encoded = [document_only(e) for e in classifier.encode(drawn(examples, of_those or count))]
     known = made.corpus in planted()
     rows: Rows = []
     for start in range(0, len(encoded), CHUNK):

@@ -99,17 +99,18 @@ class Work:
         means = {w: np.mean([row["flip"] for row in self.found.selection[corpus][w][0]]) for w in sorted(settings.weights)}
         self.found.weight[corpus] = min(means, key=lambda w: means[w])
 
-    def flip(self, model: Recipe, split: str, count: int, methods: list[str]) -> Piece:
+    def flip(self, model: Recipe, split: str, count: int, methods: list[str], of_those: int | None = None) -> Piece:
         arguments = {"recipe": model.model_dump(), "data_root": self.root, "split": split, "count": count, "methods": methods,
-                     "hide": self.settings.hide, "ig_steps": self.settings.ig_steps}  # fmt: skip
-        return Piece(f"flip-{split}-{model.name}", erasure_piece, arguments)
+                     "hide": self.settings.hide, "ig_steps": self.settings.ig_steps, "of_those": of_those}  # fmt: skip
+        part = "" if of_those is None else f"-{of_those}-of-{count}"
+        return Piece(f"flip-{split}-{model.name}{part}", erasure_piece, arguments)
 
     def erase(self, models: dict[tuple[str, Kind], list[Recipe]]) -> None:
         settings = self.settings
         pieces: dict[tuple[str, Kind], list[Piece]] = {}
         for (corpus, kind), recipes in models.items():
-            counts = settings.erased if kind in ("none", "textrank") else settings.erased_others
-            pieces[corpus, kind] = [self.flip(r, "test", counts[corpus], list(METHODS)) for r in recipes]
+            part = None if kind in ("none", "textrank") else min(settings.erased[corpus], settings.erased_others[corpus])
+            pieces[corpus, kind] = [self.flip(r, "test", settings.erased[corpus], list(METHODS), part) for r in recipes]
         rows = self.context.do([piece for several in pieces.values() for piece in several])
         self.found.flips = {key: [rows[piece.name] for piece in several] for key, several in pieces.items()}
 
