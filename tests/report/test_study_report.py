@@ -115,6 +115,16 @@ def test_a_table_shows_our_number_its_interval_the_papers_and_the_difference() -
     assert cells[2][1:] == [("–", ""), ("0.790", ""), ("–", ""), ("0", "")]
 
 
+def test_empty_columns_go_and_tiny_p_values_stay_short() -> None:
+    rows = [{"corpus": "a", "sd": None, "ours": 0.5, "p": 1e-9, "n": 3}, {"corpus": "b", "ours": 0.25, "p": 0.0421, "n": 4}]
+    table = compared({"title": "t", "caption": "c", "columns": ["corpus", "sd", "ours", "p", "n"], "rows": rows})
+    assert [column["title"] for column in table["columns"]] == ["Corpus", "Ours", "P", "N"]
+    assert [[cell["text"] for cell in row] for row in table["rows"]] == [
+        ["a", "0.500", "< 0.001", "3"],
+        ["b", "0.250", "0.042", "4"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [([1, 2000], 0), ([0.5, 1.25], 3), ([84.2, 1], 2), ([1234.5], 1), ([0.5, 0.0001], None), ([None, "a"], 0), ([0.0, 0.3], 3)],

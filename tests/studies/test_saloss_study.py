@@ -14,10 +14,12 @@ from whence.report.study_report import write_study_report
 from whence.run import Runner
 from whence.studies.registry import find_study
 from whence.studies.saloss import paper
+from whence.studies.saloss.claims import claims
 from whence.studies.saloss.pieces import document_only, drawn, explained
 from whence.studies.saloss.recipe import recipe
 from whence.studies.saloss.settings import settings
 from whence.studies.saloss.tables import against, macro_f1, t_test, values
+from whence.studies.saloss.work import Found
 from whence.studies.study import run_study
 
 ONLY = "reviews"
@@ -66,6 +68,16 @@ def test_runs_and_resumes(tmp_path: Path) -> None:
     assert len(texts["none"]) == 4
     assert len(texts["planted"]) == len(texts["released"]) == 3
     assert texts["planted"] | texts["released"] < texts["none"]  # what is tried on fewer is compared on texts that all have
+    for file in [*(out / "shards").glob("train-*"), *(out / "shards").glob("fresh-*")]:  # labels belong to the scores
+        [row] = read_rows(file)
+        assert f1_score(row["labels"], row["predicted"], average="macro") == pytest.approx(row["macro_f1"])
+    few = {row["texts"]: row["baseline"] for row in first["tables"]["table8"]["rows"] if row["attribution"] == "Attention α"}
+    [all_texts] = [row["ours"] for row in first["tables"]["table2"]["rows"]
+                   if row["attribution"] == "Attention α" and row["model"] == "baseline"]  # fmt: skip
+    runs = [read_rows(file) for file in (out / "shards").glob("flip-test-reviews-none-*")]
+    assert few == pytest.approx(
+        {4: all_texts, 3: np.mean([v for text, v in values(runs, "attention").items() if text in texts["planted"]])}
+    )
     write_study_report(first, out / "report.html")
     assert "Table 2: decision flip" in (out / "report.html").read_text()
     # lost: the end, and some pieces on the way; models are in the cache
@@ -100,6 +112,23 @@ def test_released_recipe_is_the_released_loss() -> None:
     made = recipe(settings("small"), "sst", 0, prior="textrank", weight=1e-3, variant="released").job().settings
     assert made.objective == {"cross_entropy_on_probabilities": 1.0, "saloss": 1e-3}
     assert made.options == {"saloss": {"prior": "textrank", "variant": "released"}}
+
+
+def test_a_model_that_gives_every_text_one_label_decides_no_claim() -> None:
+    found = Found(settings("small").model_copy(update={"corpora": ["sst", "multirc"], "fresh": {}, "priors": {}}))
+    for corpus, flip, predicted in (("sst", 0.5, [0, 1]), ("multirc", 1.0, [1, 1])):
+        for kind in ("none", "textrank"):
+            found.trained[corpus, kind] = [{"macro_f1": 0.9, "labels": [0, 1], "predicted": predicted}]
+            gain = {"none": 0.0, "textrank": flip / 4 if corpus == "sst" else 0.0}[kind]
+            found.flips[corpus, kind] = [[
+                {"id": str(i), "method": m, "flip": flip - gain + 0.01 * (m != "attention") + 0.001 * i * (corpus == "sst")}
+                for m in paper.ATTRIBUTIONS for i in range(20)
+            ]]  # fmt: skip
+    _, fewer, best = claims(found)
+    assert fewer.holds
+    assert "in 4 of 4 cells" in fewer.evidence.replace("Lower in", "in")
+    assert best.holds
+    assert all("Left out" in c.evidence and c.evidence.endswith("MultiRC.") for c in (fewer, best))
 
 
 def test_values_are_means_over_seeds_of_each_text() -> None:

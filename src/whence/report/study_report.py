@@ -53,9 +53,11 @@ def compared(table: Mapping[str, Any]) -> dict[str, Any]:
     """Ours with its interval, the paper's number and the difference side by side; the other columns as they are given."""
     rows = table["rows"]
     has = {name: any(finite(row.get(name)) for row in rows) for name in COMPARED}
-    names = [name for name in table["columns"] if name not in COMPARED]
+    # a column without a value says nothing: p over seeds where there was one seed
+    names = [n for n in table["columns"] if n not in COMPARED and any(row.get(n) is not None for row in rows)]
     compared = [name for name in ("ours", "paper") if has[name]] + (["difference"] if has["ours"] and has["paper"] else [])
-    at = next((i for i, name in enumerate(table["columns"]) if name in COMPARED), len(names))  # all before it are others
+    first = next((i for i, name in enumerate(table["columns"]) if name in COMPARED), len(table["columns"]))
+    at = sum(name in table["columns"][:first] for name in names)
     names[at:at] = compared
     digits = {name: places(row.get(name) for row in rows) for name in names}
     shared = places(row.get(name) for row in rows for name in ("ours", "paper"))  # an interval may touch 0
@@ -77,6 +79,8 @@ def _cell(row: Mapping[str, Any], name: str, digits: int | None) -> dict[str, st
     ours, low, high, paper = (row.get(key) for key in COMPARED)
     if name == "ours" and finite(low) and finite(high):
         return {"text": shown_number(ours, digits), "below": f"{shown_number(low, digits)} – {shown_number(high, digits)}"}
+    if name == "p" and finite(row.get("p")):
+        return {"text": "< 0.001" if row["p"] < 0.001 else f"{row['p']:.3f}", "below": ""}
     if name != "difference":
         return {"text": shown_number(row.get(name), digits), "below": ""}
     if not (finite(ours) and finite(paper)):

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import torch
 
 from whence.data import Example
@@ -35,14 +37,22 @@ def train_piece(recipe: dict[str, Any], data_root: str | None, towards: str) -> 
     made = Recipe(**recipe)
     corpus = made.open(data_root)
     classifier, results = made.trained(data_root, corpus)
-    test = corpus.load("test")
-    predicted = [r.label for r in Runner(classifier, remembered=0).predict(classifier.encode(test))]
     return [{
-        "macro_f1": results["test"]["macro_f1"], "accuracy": results["test"]["accuracy"],
-        "dev_macro_f1": results["dev"]["macro_f1"], "epoch": results["best_epoch"], "train": results["train_examples"],
-        "labels": label_numbers(classifier, test), "predicted": predicted, "cut": results["test"]["texts_cut"],
+        **on_test(results), "dev_macro_f1": results["dev"]["macro_f1"], "epoch": results["best_epoch"],
+        "train": results["train_examples"], "cut": results["test"]["texts_cut"],
         "divergence": attention_divergence(classifier, corpus.load("dev")[:DIVERGENCE_ON], towards),
     }]  # fmt: skip
+
+
+def on_test(results: dict[str, Any]) -> dict[str, Any]:
+    """Scores of a training, and the labels behind them: numbers in the order of their names."""
+    rows = pq.read_table(Path(results["folder"]) / "shards" / "predictions-test.parquet").to_pylist()
+    numbers = {name: i for i, name in enumerate(sorted({row[of].lower() for row in rows for of in ("label", "predicted")}))}
+    return {
+        "macro_f1": results["test"]["macro_f1"], "accuracy": results["test"]["accuracy"],
+        "labels": [numbers[row["label"].lower()] for row in rows],
+        "predicted": [numbers[row["predicted"].lower()] for row in rows],
+    }  # fmt: skip
 
 
 def attention_divergence(classifier: Classifier, examples: Sequence[Example], prior: str) -> float:
@@ -119,8 +129,7 @@ def fresh_piece(
     made, new = Recipe(**support), Recipe(**classifier)
     corpus = made.open(data_root)
     chooser, _ = made.trained(data_root, corpus)
-    results = fresh(new.job(), corpus, chooser, METHODS[method], ratio, how, seed=DRAW, say=lambda _: None)
-    return [{"macro_f1": results["test"]["macro_f1"], "accuracy": results["test"]["accuracy"]}]
+    return [on_test(fresh(new.job(), corpus, chooser, METHODS[method], ratio, how, seed=DRAW, say=lambda _: None))]
 
 
 def tags_piece(recipes: dict[str, dict[str, Any]], data_root: str | None, count: int, tagger: str, hide: Hide) -> Rows:

@@ -118,7 +118,7 @@ def _small() -> SalossSettings:
         weights=[1e-2, 1e-3, 1e-4],
         weight={"ag_news": 1e-4, "semeval": 1e-3, "multirc": 1e-3, "evidence_inference": 1e-4},
         select_on=300, stronger=[1.0],
-        priors={"sst": ["uniform"]}, released=["sst"],
+        priors={"sst": ["uniform", "tfidf", "chi2"]}, released=["sst"],
         erased={"sst": 500, "ag_news": 30, "semeval": 50, **long(4)},
         erased_others={"sst": 50}, hide="delete", ig_steps=6,
         fresh={"sst": ["topk", "contiguous"]}, ratio=_RATIO, fresh_epochs=1, fresh_seeds=1,

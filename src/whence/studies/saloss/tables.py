@@ -60,8 +60,11 @@ def macro_f1(rows: np.ndarray) -> np.ndarray:
     return np.mean(scores, axis=0)
 
 
-def _deviation(several: Sequence[float]) -> float | None:
-    return float(np.std(several, ddof=1)) if len(several) > 1 else None
+def f1_columns(runs: Sequence[dict[str, Any]]) -> dict[str, float | None]:
+    """Macro-F1, mean over seeds, with an interval that resamples texts and the deviation between seeds."""
+    score = bootstrap(np.array([runs[0]["labels"], *(run["predicted"] for run in runs)]).T, macro_f1)
+    deviation = float(np.std([run["macro_f1"] for run in runs], ddof=1)) if len(runs) > 1 else None
+    return {"ours": score.value, "low": score.low, "high": score.high, "sd": deviation}
 
 
 def t_test(a: Sequence[float], b: Sequence[float]) -> float | None:
@@ -77,16 +80,15 @@ def _kept(found: Found, corpus: str, kind: Kind) -> list[float]:
 
 def table_1(found: Found) -> Table:
     rows = []
-    for (corpus, kind), runs in found.trained.items():
-        score = bootstrap(np.array([runs[0]["labels"], *(run["predicted"] for run in runs)]).T, macro_f1)
+    for (corpus, kind), runs in sorted(found.trained.items(), key=lambda item: found.settings.corpora.index(item[0][0])):
         weight = None if kind == "none" else found.weight[corpus]
         if kind == "released":
             weight = paper.WEIGHT.get(corpus, weight)
         elif kind.startswith("λ"):
             weight = float(kind.split()[-1])
         rows.append({
-            "corpus": CORPORA[corpus], "model": title(kind), "weight λ": weight, "ours": score.value, "low": score.low,
-            "high": score.high, "paper": paper.F1.get(kind, {}).get(corpus), "sd": _deviation(_kept(found, corpus, kind)),
+            "corpus": CORPORA[corpus], "model": title(kind), "weight λ": weight, **f1_columns(runs),
+            "paper": paper.F1.get(kind, {}).get(corpus),
             "p": None if kind == "none" else t_test(_kept(found, corpus, kind), _kept(found, corpus, "none")),
             "accuracy": float(np.mean([run["accuracy"] for run in runs])),
             "KL": float(np.mean([run["divergence"] for run in runs])),
@@ -107,17 +109,19 @@ def flip_rows(found: Found, corpus: str, kind: Kind) -> list[dict[str, Any]]:
         here = values(found.flips[corpus, kind], method)
         if not here:
             continue
-        score = estimate(here)
+        score, base = estimate(here), values(found.flips[corpus, "none"], method)
         rows.append({
-            "corpus": CORPORA[corpus], "model": title(kind), "attribution": METHODS[method].title, "ours": score.value,
+            "corpus": CORPORA[corpus], "model": title(kind), "attribution": METHODS[method].title,
+            "baseline": float(np.mean([base[text] for text in here if text in base])), "ours": score.value,
             "low": score.low, "high": score.high, "paper": paper.FLIP.get(kind, {}).get(method, {}).get(corpus),
-            "p": None if kind == "none" else against(here, values(found.flips[corpus, "none"], method)),
-            "texts": len(here),
+            "p": None if kind == "none" else against(here, base), "texts": len(here),
         })  # fmt: skip
     return rows
 
 
-FLIP_COLUMNS = ["corpus", "model", "attribution", "ours", "paper", "p", "texts"]
+FLIP_COLUMNS = ["corpus", "attribution", "model", "ours", "paper", "p", "texts"]
+BESIDE_BASELINE = ["corpus", "model", "attribution", "baseline", "ours", "paper", "p", "texts"]
+"""Where some models are tried on fewer texts: the baseline's number is on the same ones."""
 
 
 def _flip_caption(found: Found) -> str:
@@ -129,7 +133,10 @@ def _flip_caption(found: Found) -> str:
 
 
 def table_2(found: Found) -> Table:
-    rows = [row for corpus in found.settings.corpora for kind in ("none", "textrank") for row in flip_rows(found, corpus, kind)]
+    rows = []
+    for corpus in found.settings.corpora:
+        both = zip(flip_rows(found, corpus, "none"), flip_rows(found, corpus, "textrank"), strict=True)
+        rows += [row for pair in both for row in pair]
     return Table("table2", "Table 2: decision flip", _flip_caption(found), FLIP_COLUMNS, rows)
 
 
@@ -139,12 +146,10 @@ def table_8(found: Found) -> Table | None:
     if not kinds:
         return None
     corpora = dict.fromkeys(corpus for corpus, _ in kinds)
-    order = [
-        (c, k) for c in corpora for k in ("none", "textrank", "chi2", "tfidf", "uniform", "planted") if (c, k) in found.flips
-    ]
+    order = [(c, k) for c in corpora for k in ("textrank", "chi2", "tfidf", "uniform", "planted") if (c, k) in found.flips]
     rows = [row for corpus, kind in order for row in flip_rows(found, corpus, kind)]
-    caption = f"{_flip_caption(found)} One seed for priors other than TextRank."
-    return Table("table8", "Table 8: decision flip by source of salience", caption, FLIP_COLUMNS, rows)
+    caption = f"{_flip_caption(found)} Baseline: on the same texts. One seed for priors other than TextRank."
+    return Table("table8", "Table 8: decision flip by source of salience", caption, BESIDE_BASELINE, rows)
 
 
 def variants(found: Found) -> Table | None:
@@ -154,13 +159,14 @@ def variants(found: Found) -> Table | None:
         return None
     rows = []
     for corpus in dict.fromkeys(corpus for corpus, _ in kinds):
-        for kind in ("none", "textrank", *(k for c, k in kinds if c == corpus)):
+        for kind in ("textrank", *(k for c, k in kinds if c == corpus)):
             rows += flip_rows(found, corpus, kind)
     caption = (
         "SaLoss by the paper's formula at the chosen λ, as the released code computes it (squared sum of re-softmaxed "
-        f"attention, TextRank with window 8, cross-entropy on probabilities), and with more weight. {_flip_caption(found)}"
+        f"attention, TextRank with window 8, cross-entropy on probabilities), and with more weight. {_flip_caption(found)} "
+        "Baseline: on the same texts."
     )
-    return Table("variants", "The formula, the released code, and stronger guidance", caption, FLIP_COLUMNS, rows)
+    return Table("variants", "The formula, the released code, and stronger guidance", caption, BESIDE_BASELINE, rows)
 
 
 def selection(found: Found) -> Table | None:
@@ -205,25 +211,23 @@ def fresh_table(found: Found, how: str, name: str) -> Table | None:
     for corpus in found.settings.fresh:
         if (corpus, how, "none") not in found.fresh:
             continue
-        full = _kept(found, corpus, "none")
-        rows.append({"corpus": CORPORA[corpus], "rationales of": "full text", "ours": float(np.mean(full)),
-                     "sd": _deviation(full), "paper": paper.F1["none"].get(corpus)})  # fmt: skip
-        for (of, way, kind), scores in found.fresh.items():
+        full = f1_columns(found.trained[corpus, "none"])
+        rows.append({"corpus": CORPORA[corpus], "words of": "the full text", **full, "paper": paper.F1["none"].get(corpus)})
+        base = [run["macro_f1"] for run in found.fresh[corpus, how, "none"]]
+        for (of, way, kind), runs in found.fresh.items():
             if (of, way) == (corpus, how):
-                rows.append({
-                    "corpus": CORPORA[corpus], "rationales of": title(kind), "ours": float(np.mean(scores)),
-                    "sd": _deviation(scores), "paper": paper.FRESH[how].get(kind, {}).get(corpus),
-                    "p": None if kind == "none" else t_test(scores, found.fresh[corpus, how, "none"]),
-                })  # fmt: skip
+                p = None if kind == "none" else t_test([run["macro_f1"] for run in runs], base)
+                rows.append({"corpus": CORPORA[corpus], "words of": title(kind), **f1_columns(runs), "p": p,
+                             "paper": paper.FRESH[how].get(kind, {}).get(corpus)})  # fmt: skip
     if not rows:
         return None
     ratios = ", ".join(f"{CORPORA[c]} {found.settings.ratio[c]:.0%}" for c in found.settings.fresh)
     caption = (
         f"Macro-F1 on test of classifiers that see {how} rationales only (α of the support model; share of words: {ratios}); "
-        f"mean over {found.settings.fresh_seeds} classifier seeds, epochs: {found.settings.fresh_epochs}; the support model is "
-        "the first seed's; p: t-test against the baseline's rationales."
+        f"seeds of the classifier: {found.settings.fresh_seeds}, epochs: {found.settings.fresh_epochs}; the support model is "
+        "the first seed's. The interval resamples test texts; with several seeds, their sd and a t-test against the baseline's."
     )
-    columns = ["corpus", "rationales of", "ours", "paper", "sd", "p"]
+    columns = ["corpus", "words of", "ours", "paper", "sd", "p"]
     return Table(name, f"{name.replace('table', 'Table ')}: FRESH, {how}", caption, columns, rows)
 
 

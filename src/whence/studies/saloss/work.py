@@ -29,8 +29,8 @@ class Found:
     """By corpus and λ: flips of α on dev, and the training."""
     ranked: dict[str, Rows] = field(default_factory=dict)
     """By corpus: flips of the baseline on the same dev texts, in the order of α, of TextRank itself, and at random."""
-    fresh: dict[tuple[str, str, Kind], list[float]] = field(default_factory=dict)
-    """Macro-F1 by (corpus, way of extraction, kind of support model, or "random")."""
+    fresh: dict[tuple[str, str, Kind], list[dict[str, Any]]] = field(default_factory=dict)
+    """Predictions and macro-F1 by (corpus, way of extraction, kind of support model, or "random")."""
     tags: dict[str, Rows] = field(default_factory=dict)
     shown: dict[str, Rows] = field(default_factory=dict)
 
@@ -135,7 +135,7 @@ class Work:
                         name = f"fresh-{how}-{corpus}-{kind}-seed{new.seed}"
                         pieces.setdefault((corpus, how, kind), []).append(Piece(name, fresh_piece, arguments))
         rows = self.context.do([piece for several in pieces.values() for piece in several])
-        self.found.fresh = {key: [rows[piece.name][0]["macro_f1"] for piece in several] for key, several in pieces.items()}
+        self.found.fresh = {key: [rows[piece.name][0] for piece in several] for key, several in pieces.items()}
 
     def look(self, models: dict[tuple[str, Kind], list[Recipe]]) -> None:
         """Parts of speech and example rationales, baseline and SaLoss side by side."""
