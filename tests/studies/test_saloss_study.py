@@ -9,13 +9,13 @@ import pytest
 from scipy.stats import ranksums
 from sklearn.metrics import f1_score
 
-from whence.data import Example
+from whence.data import Corpus, Example
 from whence.report.study_report import write_study_report
 from whence.run import Runner
 from whence.studies.registry import find_study
 from whence.studies.saloss import paper
 from whence.studies.saloss.claims import claims
-from whence.studies.saloss.pieces import document_only, drawn, explained
+from whence.studies.saloss.pieces import by_prior, document_only, drawn, explained, prior_of
 from whence.studies.saloss.recipe import recipe
 from whence.studies.saloss.settings import settings
 from whence.studies.saloss.tables import against, macro_f1, t_test, values
@@ -62,7 +62,7 @@ def test_runs_and_resumes(tmp_path: Path) -> None:
     assert [row["weight λ"] for row in chosen] == [min(eligible, key=lambda row: (row["ours"], row["weight λ"]))["weight λ"]]
     assert [row["weight λ"] for row in first["tables"]["selection"]["rows"] if row["chosen"] == "not eligible"] == [1.0]
     orders = [row["words hidden in the order of"] for row in first["tables"]["prior"]["rows"]]
-    assert orders == ["α of the baseline", "TextRank itself", "random"]
+    assert orders == ["α of the baseline", "TextRank itself", "true reason itself", "χ² itself", "random"]
     texts = {kind: {row["id"] for file in (out / "shards").glob(f"flip-test-reviews-{kind}*") for row in read_rows(file)}
              for kind in ("none", "planted", "released")}  # fmt: skip
     assert len(texts["none"]) == 4
@@ -169,8 +169,9 @@ def test_a_prior_ranks_words_without_the_model(bert: Any) -> None:
     text = "a dull, dull film that I liked"
     marked = Example("x", {"text": text}, bert.labels[0], highlights=({"text": ((2, 6), (24, 29))},))
     encoded = bert.encode([marked])
-    [found] = explained(bert, Runner(bert), encoded, "planted", "delete", 0)
-    [predicted] = explained(bert, Runner(bert), encoded, "random", "delete", 0)
+    corpus = Corpus("one", "classification", bert.labels, {"train": lambda: iter([marked])}, "one text")
+    [found] = by_prior(Runner(bert), encoded, "planted", prior_of(bert, encoded, "planted", corpus), "delete")
+    [predicted] = explained(Runner(bert), encoded, "random", "delete")
     assert found.method == "planted"
     assert found.target == predicted.target
     scores = np.array(found.scores)

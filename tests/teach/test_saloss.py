@@ -1,6 +1,7 @@
 """SaLoss: the divergence by hand, by scipy and by finite differences; the released variant by plain loops; real tiny models."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -155,6 +156,27 @@ def mean_divergence(folder: Path, corpus: Corpus, prior: str) -> float:
         content = e.field >= 0
         found.append(entropy(r.extras["attention"][content], s[content] + 1e-10))
     return float(np.mean(found))
+
+
+def test_on_dev_a_prior_is_the_one_fitted_on_the_training_set() -> None:
+    """Else dev labels would tell which words are salient on dev."""
+    classifier = MODELS["bert"]()
+    training, dev = facts_of(classifier, texts()), facts_of(classifier, texts()[:3])
+    batch = collate(list(dev.encoded), classifier.pad_id, torch.device("cpu"))
+    logits, attention = classifier.training_pass(classifier.model.eval(), batch, read_attention=True)
+    step = Step(batch, [0, 1, 2], dev.labels, logits, attention)
+
+    def loss(facts: CorpusFacts) -> float:
+        return total({"saloss": 1.0}, {"saloss": {"prior": "chi2"}}, facts)(step).item()
+
+    pieces = Pieces(training.encoded, training.labels.numpy())  # the dev texts are its first three
+    same_texts = salience("chi2", pieces, pieces)
+    target = torch.zeros_like(batch.input_ids, dtype=torch.float32)
+    for row in range(3):
+        target[row, : len(same_texts[row])] = torch.tensor(same_texts[row])
+    assert attention is not None
+    assert loss(replace(dev, training=training)) == pytest.approx(divergence(attention, target, batch.content).item(), rel=1e-5)
+    assert loss(dev) != pytest.approx(loss(replace(dev, training=training)), rel=1e-3)
 
 
 def test_training_draws_attention_to_the_prior(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -71,7 +71,8 @@ def train(
     _say_what_was_cut(training.facts.encoded, say)
     objective = total(settings.objective, settings.options, training.facts)
     # selection by loss asks the same terms about the dev set
-    dev_objective = total(settings.objective, settings.options, dev.facts) if settings.select == "loss" else None
+    on_dev = replace(dev.facts, training=training.facts)
+    dev_objective = total(settings.objective, settings.options, on_dev) if settings.select == "loss" else None
     reads = reads_attention(settings.objective)
     # fused: on a CPU one pass over a large embedding table instead of a dozen
     optimizer = torch.optim.AdamW(

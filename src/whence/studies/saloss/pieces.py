@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import torch
 
-from whence.data import Example
+from whence.data import Corpus, Example
 from whence.data.registry import planted
 from whence.explain import METHODS, TokenScores, explain
 from whence.measure import Judged
@@ -40,7 +40,7 @@ def train_piece(recipe: dict[str, Any], data_root: str | None, towards: str) -> 
     return [{
         **on_test(results), "dev_macro_f1": results["dev"]["macro_f1"], "epoch": results["best_epoch"],
         "train": results["train_examples"], "cut": results["test"]["texts_cut"],
-        "divergence": attention_divergence(classifier, corpus.load("dev")[:DIVERGENCE_ON], towards),
+        "divergence": attention_divergence(classifier, corpus, towards),
     }]  # fmt: skip
 
 
@@ -55,16 +55,22 @@ def on_test(results: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def attention_divergence(classifier: Classifier, examples: Sequence[Example], prior: str) -> float:
-    """Mean KL(α‖σ)."""
-    encoded = classifier.encode(examples)
-    pieces = Pieces(encoded, np.array(label_numbers(classifier, examples)))
+def attention_divergence(classifier: Classifier, corpus: Corpus, prior: str) -> float:
+    """Mean KL(α‖σ) on dev."""
+    encoded = classifier.encode(corpus.load("dev")[:DIVERGENCE_ON])
     results = Runner(classifier, remembered=0).run([Request(e, want=frozenset({"attention"})) for e in encoded])
     found = [
         divergence(*(torch.tensor(x)[None] for x in (result.extras["attention"], target, e.field >= 0))).item()
-        for e, result, target in zip(encoded, results, salience(prior, pieces, pieces), strict=True)
+        for e, result, target in zip(encoded, results, prior_of(classifier, encoded, prior, corpus), strict=True)
     ]
     return float(np.mean(found))
+
+
+def prior_of(classifier: Classifier, encoded: Sequence[Encoded], prior: str, corpus: Corpus) -> list[np.ndarray]:
+    """σ of each text, float[tokens]; what is fitted is fitted on the training texts."""
+    training = classifier.encode(corpus.load("train"))
+    texts, fitted_on = (Pieces(e, np.array(label_numbers(classifier, [x.example for x in e]))) for e in (encoded, training))
+    return salience(prior, texts, fitted_on)
 
 
 def document_only(encoded: Encoded) -> Encoded:
@@ -72,17 +78,18 @@ def document_only(encoded: Encoded) -> Encoded:
     return replace(encoded, word=np.where(encoded.field == 0, encoded.word, -1))
 
 
-def explained(
-    classifier: Classifier, runner: Runner, encoded: Sequence[Encoded], method: str, hide: Hide, ig_steps: int
-) -> list[TokenScores]:
-    """By a token explainer, or by a salience prior, which has not seen the model."""
-    if method in PRIORS:
-        pieces = Pieces(encoded, np.array(label_numbers(classifier, [e.example for e in encoded])))
-        said = [e.sum_to_words(scores) for e, scores in zip(encoded, salience(method, pieces, pieces), strict=True)]
-        targets = explain(runner, encoded, METHODS["random"], hide=hide)  # what a prior cannot say: the predicted label
-        return [replace(x, method=method, scores=tuple(words.tolist())) for x, words in zip(targets, said, strict=True)]
+def explained(runner: Runner, encoded: Sequence[Encoded], method: str, hide: Hide, ig_steps: int = 0) -> list[TokenScores]:
     parameters = {"n_steps": ig_steps} if method == "integrated_gradients" else {}
     return explain(runner, encoded, METHODS[method], hide=hide, parameters=parameters)
+
+
+def by_prior(
+    runner: Runner, encoded: Sequence[Encoded], prior: str, known: Sequence[np.ndarray], hide: Hide
+) -> list[TokenScores]:
+    """A salience prior as if it were an explanation, though it has not seen the model."""
+    said = [e.sum_to_words(scores) for e, scores in zip(encoded, known, strict=True)]
+    targets = explained(runner, encoded, "random", hide)  # what a prior cannot say: the predicted label
+    return [replace(x, method=prior, scores=tuple(words.tolist())) for x, words in zip(targets, said, strict=True)]
 
 
 def erasure_piece(
@@ -98,12 +105,16 @@ def erasure_piece(
     classifier, _ = made.trained(data_root, corpus)
     examples = drawn(corpus.load(split), count)
     encoded = [document_only(e) for e in classifier.encode(drawn(examples, of_those or count))]
+    priors = {method: prior_of(classifier, encoded, method, corpus) for method in methods if method in PRIORS}
     known = made.corpus in planted()
     rows: Rows = []
     for start in range(0, len(encoded), CHUNK):
         shard, runner = encoded[start : start + CHUNK], Runner(classifier)
         for method in methods:
-            explanations = explained(classifier, runner, shard, method, hide, ig_steps)
+            explanations = (
+                by_prior(runner, shard, method, priors[method][start : start + CHUNK], hide) if method in priors
+                else explained(runner, shard, method, hide, ig_steps)
+            )  # fmt: skip
             judged = [Judged(e, x, hide, classifier.labels.index(x.target)) for e, x in zip(shard, explanations, strict=True)]
             values = runner.drive(decision_flip_steps(j) for j in judged)
             for e, x, value in zip(shard, explanations, values, strict=True):
@@ -140,7 +151,7 @@ def tags_piece(recipes: dict[str, dict[str, Any]], data_root: str | None, count:
         corpus = made.open(data_root)
         classifier, _ = made.trained(data_root, corpus)
         encoded = classifier.encode(drawn(corpus.load("test"), count))
-        explanations[name] = explained(classifier, Runner(classifier), encoded, "attention_gradient", hide, 0)
+        explanations[name] = explained(Runner(classifier), encoded, "attention_gradient", hide)
     found = by_tag(explanations, tagger_named(tagger))
     interval = [{"ours": f.importance.value, "low": f.importance.low, "high": f.importance.high} for f in found]
     return [{"model": f.model, "tag": f.tag, "words": f.words, **i} for f, i in zip(found, interval, strict=True)]
@@ -158,7 +169,7 @@ def examples_piece(recipes: dict[str, dict[str, Any]], data_root: str | None, co
         corpus = made.open(data_root)
         classifier, _ = made.trained(data_root, corpus)
         encoded = [document_only(e) for e in classifier.encode(drawn(corpus.load("test"), 20 * count))]
-        by_model[name] = explained(classifier, Runner(classifier), encoded, "attention_gradient", hide, 0)
+        by_model[name] = explained(Runner(classifier), encoded, "attention_gradient", hide)
     rows: Rows = []
     for e, *several in zip(encoded, *by_model.values(), strict=True):
         n = int((e.seen & (e.word_fields == 0)).sum())

@@ -187,11 +187,14 @@ def selection(found: Found) -> Table | None:
     return Table("selection", "Choice of λ on dev", caption, columns, rows)
 
 
+ORDERS = {"attention": "α of the baseline", "random": "random"}
+
+
 def what_the_prior_knows(found: Found) -> Table | None:
     rows = []
     for corpus, flips in found.ranked.items():
-        by_order = {"attention": "α of the baseline", "textrank": "TextRank itself", "random": "random"}
-        for method, order in by_order.items():
+        for method in dict.fromkeys(row["method"] for row in flips):
+            order = ORDERS.get(method) or f"{title(method).removeprefix('SaLoss, ')} itself"
             score = estimate(values([flips], method))
             p = None if method == "random" else against(values([flips], method), values([flips], "random"))
             rows.append({"corpus": CORPORA[corpus], "words hidden in the order of": order, "ours": score.value,
@@ -200,7 +203,8 @@ def what_the_prior_knows(found: Found) -> Table | None:
         return None
     caption = (
         f"Decision flip of the baseline on {found.settings.select_on} dev texts, first seed: what α can gain from a prior that "
-        "has seen neither labels nor model. p: Wilcoxon's rank-sum test against random."
+        "has not seen the model; χ² has seen the training labels, TextRank and tf-idf have not. p: Wilcoxon's rank-sum test "
+        "against random."
     )
     columns = ["corpus", "words hidden in the order of", "ours", "p"]
     return Table("prior", "What the prior itself knows", caption, columns, rows)

@@ -28,7 +28,7 @@ class Found:
     selection: dict[str, dict[float, tuple[Rows, dict[str, Any]]]] = field(default_factory=dict)
     """By corpus and λ: flips of α on dev, and the training."""
     ranked: dict[str, Rows] = field(default_factory=dict)
-    """By corpus: flips of the baseline on the same dev texts, in the order of α, of TextRank itself, and at random."""
+    """By corpus: flips of the baseline on the same dev texts, in the order of α, of each prior itself, and at random."""
     fresh: dict[tuple[str, str, Kind], list[dict[str, Any]]] = field(default_factory=dict)
     """Predictions and macro-F1 by (corpus, way of extraction, kind of support model, or "random")."""
     tags: dict[str, Rows] = field(default_factory=dict)
@@ -90,7 +90,8 @@ class Work:
         tried = [self.seeded(corpus, prior="textrank", weight=w)[0] for w in (*settings.weights, *settings.stronger)]
         trained = self.context.do([_train(r, self.root) for r in tried])
         flips = [self.flip(r, "dev", settings.select_on, ["attention"]) for r in tried]
-        baseline = self.flip(self.seeded(corpus)[0], "dev", settings.select_on, ["attention", "textrank", "random"])
+        ranked = [prior for prior in ("textrank", *settings.priors.get(corpus, [])) if prior != "uniform"]  # it ranks nothing
+        baseline = self.flip(self.seeded(corpus)[0], "dev", settings.select_on, ["attention", *ranked, "random"])
         rows = self.context.do([*flips, baseline])
         self.found.ranked[corpus] = rows[baseline.name]
         self.found.selection[corpus] = {

@@ -35,6 +35,8 @@ class CorpusFacts:
     encoded: Sequence[Encoded]
     labels: Int[Tensor, " examples"]
     classifier: Classifier
+    training: "CorpusFacts | None" = None
+    """Of a dev set, the training set: what a term must fit, it fits there."""
 
     @property
     def label_count(self) -> int:

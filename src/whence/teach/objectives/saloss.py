@@ -17,7 +17,7 @@ that stays off after the first evaluation, texts that are never shuffled, select
 
 Train it with `select: loss`, as the authors do: macro-F1 is often best before attention has moved.
 
-A prior that is fitted (tf-idf, χ²) is fitted on the training set; where the loss on dev picks the epoch, on dev for dev.
+A prior that is fitted (tf-idf, χ²) is fitted on the training set, for dev too, where the loss on dev picks the epoch.
 Cost: the prior once per corpus (cached); nothing per step but eager attention.
 """
 
@@ -43,9 +43,9 @@ def saloss(facts: CorpusFacts, prior: str, prior_options: Mapping[str, Any], var
     if variant not in VARIANTS:
         raise unknown("variant of saloss", variant, VARIANTS)
     released = variant == "released"
-    pieces = Pieces(facts.encoded, facts.labels.numpy())
+    pieces, fitted_on = (Pieces(f.encoded, f.labels.numpy()) for f in (facts, facts.training or facts))
     options = {**(RELEASED.get(prior, {}) if released else {}), **prior_options}
-    known = [torch.tensor(s) for s in salience(prior, pieces, pieces, options, "softmaxed" if released else "normalised")]
+    known = [torch.tensor(s) for s in salience(prior, pieces, fitted_on, options, "softmaxed" if released else "normalised")]
 
     def term(step: Step) -> Tensor:
         assert step.attention is not None
