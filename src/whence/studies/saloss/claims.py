@@ -4,7 +4,7 @@ import numpy as np
 
 from whence.explain import METHODS
 from whence.studies.saloss import paper
-from whence.studies.saloss.tables import CORPORA, against, estimate, values
+from whence.studies.saloss.tables import CORPORA, against, estimate, same_seeds, values
 from whence.studies.saloss.work import Found
 from whence.studies.study import Claim, Figure
 
@@ -114,7 +114,7 @@ def _textrank_best(found: Found) -> Claim:
         if kind in ("chi2", "tfidf"):
             for method in paper.ATTRIBUTIONS:
                 other = values(found.flips[corpus, kind], method)
-                ours = values(found.flips[corpus, "textrank"], method)
+                ours = values(same_seeds(found, corpus, "textrank", kind), method)
                 common = [text for text in other if text in ours]
                 cells += 1
                 wins += np.mean([ours[t] for t in common]) < np.mean([other[t] for t in common])
