@@ -78,6 +78,10 @@ def test_runs_and_resumes(tmp_path: Path) -> None:
     assert few == pytest.approx(
         {4: all_texts, 3: np.mean([v for text, v in values(runs, "attention").items() if text in texts["planted"]])}
     )
+    shown = read_rows(out / "shards" / "shown-reviews.parquet")  # one text, right by all models, whether they differ or not
+    assert [row["model"] for row in shown] == ["baseline", "SaLoss", "SaLoss, λ = 1"]
+    assert all(sum(row["chosen"]) == np.ceil(0.2 * len(row["words"])) for row in shown)
+    assert "table4-reviews-1" in first["figures"]
     write_study_report(first, out / "report.html")
     assert "Table 2: decision flip" in (out / "report.html").read_text()
     # lost: the end, and some pieces on the way; models are in the cache

@@ -41,9 +41,10 @@ def _text_figure(found: Found, corpus: str, text: str, number: int) -> Figure:
     rows = [row for row in found.shown[corpus] if row["id"] == text]
     label = rows[0]["label"]
     shown = [{"title": row["model"], "words": row["words"], "weights": row["chosen"]} for row in rows]
+    differ = any(row["chosen"] != rows[0]["chosen"] for row in rows)
     caption = (
-        f"{CORPORA[corpus]}, {text}, {label}: the contiguous rationale of {found.settings.ratio[corpus]:.0%} by α∇α; both "
-        "models are right. The first text of the sample on which they choose different words."
+        f"{CORPORA[corpus]}, {text}, {label}: the contiguous rationale of {found.settings.ratio[corpus]:.0%} by α∇α; all "
+        f"models are right{'' if differ else ' and choose the same words'}. Texts on which they choose other words come first."
     )
     name = f"table4-{corpus}-{number + 1}"
     return Figure(name, f"Table 4: rationales, {CORPORA[corpus]}", caption, "heatmaps", {"rows": shown, "gold": None})

@@ -162,7 +162,8 @@ def tagger_named(name: str) -> Tagger:
 
 
 def examples_piece(recipes: dict[str, dict[str, Any]], data_root: str | None, count: int, ratio: float, hide: Hide) -> Rows:
-    """Contiguous rationales by α∇α, as in Table 4: the first texts that all models get right and choose other words of."""
+    """Contiguous rationales by α∇α, as in Table 4, of texts that all models get right; first those of which they choose
+    different words."""
     by_model: dict[str, list[TokenScores]] = {}
     for name, recipe in recipes.items():
         made = Recipe(**recipe)
@@ -170,26 +171,16 @@ def examples_piece(recipes: dict[str, dict[str, Any]], data_root: str | None, co
         classifier, _ = made.trained(data_root, corpus)
         encoded = [document_only(e) for e in classifier.encode(drawn(corpus.load("test"), 20 * count))]
         by_model[name] = explained(Runner(classifier), encoded, "attention_gradient", hide)
-    rows: Rows = []
+    found: dict[bool, list[Rows]] = {True: [], False: []}
     for e, *several in zip(encoded, *by_model.values(), strict=True):
         n = int((e.seen & (e.word_fields == 0)).sum())
-        chosen = [rationale_words(np.array(x.scores)[:n], ratio, "contiguous") for x in several]
-        right = all(x.target == e.example.label for x in several)
-        if not right or n < 5 or all(np.array_equal(c, chosen[0]) for c in chosen[1:]):
+        if n < 5 or any(x.target != e.example.label for x in several):
             continue
-        for name, words in zip(by_model, chosen, strict=True):
-            rows.append(
-                {
-                    "id": e.example.id,
-                    "label": e.example.label,
-                    "model": name,
-                    "words": e.words[:n],
-                    "chosen": words.astype(int).tolist(),
-                }
-            )
-        if len(rows) == count * len(by_model):
-            break
-    return rows
+        chosen = [rationale_words(np.array(x.scores)[:n], ratio, "contiguous").astype(int).tolist() for x in several]
+        common = {"id": e.example.id, "label": e.example.label, "words": e.words[:n]}
+        rows = [{**common, "model": name, "chosen": words} for name, words in zip(by_model, chosen, strict=True)]
+        found[any(words != chosen[0] for words in chosen)].append(rows)
+    return [row for rows in (found[True] + found[False])[:count] for row in rows]
 
 
 def drawn(examples: list[Example], count: int) -> list[Example]:

@@ -139,19 +139,20 @@ class Work:
         self.found.fresh = {key: [rows[piece.name][0] for piece in several] for key, several in pieces.items()}
 
     def look(self, models: dict[tuple[str, Kind], list[Recipe]]) -> None:
-        """Parts of speech and example rationales, baseline and SaLoss side by side."""
+        """Parts of speech and example rationales, baseline and SaLoss side by side; stronger λ too, where there are some."""
         settings = self.settings
-        both = {
-            c: {"baseline": models[c, "none"][0].model_dump(), "SaLoss": models[c, "textrank"][0].model_dump()}
-            for c in settings.corpora
-        }
+        beside: dict[str, dict[str, Any]] = {c: {} for c in settings.corpora}
+        for (corpus, kind), recipes in models.items():
+            name = {"none": "baseline", "textrank": "SaLoss"}.get(kind) or (f"SaLoss, {kind}" if kind.startswith("λ") else None)
+            if name:
+                beside[corpus][name] = recipes[0].model_dump()
         common = {"data_root": self.root, "hide": settings.hide}
         tags = {
-            c: Piece(f"tags-{c}", tags_piece, {**common, "recipes": both[c], "count": n, "tagger": settings.tagger})
+            c: Piece(f"tags-{c}", tags_piece, {**common, "recipes": beside[c], "count": n, "tagger": settings.tagger})
             for c, n in settings.tagged.items() if settings.tagger
         }  # fmt: skip
         shown = {
-            c: Piece(f"shown-{c}", examples_piece, {**common, "recipes": both[c], "count": n, "ratio": settings.ratio[c]})
+            c: Piece(f"shown-{c}", examples_piece, {**common, "recipes": beside[c], "count": n, "ratio": settings.ratio[c]})
             for c, n in settings.shown.items()
         }
         rows = self.context.do([*tags.values(), *shown.values()])
