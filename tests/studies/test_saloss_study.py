@@ -18,7 +18,7 @@ from whence.studies.saloss.claims import claims
 from whence.studies.saloss.pieces import by_prior, document_only, drawn, explained, prior_of
 from whence.studies.saloss.recipe import recipe
 from whence.studies.saloss.settings import settings
-from whence.studies.saloss.tables import against, macro_f1, t_test, values
+from whence.studies.saloss.tables import against, macro_f1, t_test, table_2, values
 from whence.studies.saloss.work import Found
 from whence.studies.study import run_study
 
@@ -128,11 +128,15 @@ def test_a_model_that_gives_every_text_one_label_decides_no_claim() -> None:
                 {"id": str(i), "method": m, "flip": flip - gain + 0.01 * (m != "attention") + 0.001 * i * (corpus == "sst")}
                 for m in paper.ATTRIBUTIONS for i in range(20)
             ]]  # fmt: skip
-    _, fewer, best = claims(found)
+    same, fewer, best = claims(found)
+    assert same.holds
     assert fewer.holds
     assert "in 4 of 4 cells" in fewer.evidence.replace("Lower in", "in")
     assert best.holds
-    assert all("Left out" in c.evidence and c.evidence.endswith("MultiRC.") for c in (fewer, best))
+    assert all("Left out" in c.evidence and c.evidence.endswith("MultiRC.") for c in (same, fewer, best))
+    assert table_2(found).caption.endswith("the same label: MultiRC.")
+    found.trained["sst", "none"][0]["predicted"] = [1, 1]
+    assert not any(claim.holds for claim in claims(found))  # nothing is left that could hold
 
 
 def test_values_are_means_over_seeds_of_each_text() -> None:

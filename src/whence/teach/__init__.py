@@ -1,6 +1,6 @@
 """What trains: one loop, and one place for each objective."""
 
-from whence.teach.job import Job, cached_job, default_settings, run_job
+from whence.teach.job import Job, cached_job, default_settings, read_predictions, run_job
 from whence.teach.loop import Settings, label_numbers, metrics, train
 from whence.teach.objectives import OBJECTIVES, parse_objectives
 
@@ -13,6 +13,7 @@ __all__ = [
     "label_numbers",
     "metrics",
     "parse_objectives",
+    "read_predictions",
     "run_job",
     "train",
 ]

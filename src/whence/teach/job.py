@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 from accelerate.utils import set_seed
 from pydantic import BaseModel, ConfigDict
 
@@ -137,6 +138,11 @@ def _prediction_rows(classifier: Classifier, examples: Sequence[Example], result
         {"id": e.id, "label": e.label, "predicted": classifier.labels[r.label], "probabilities": r.probabilities.tolist()}
         for e, r in zip(examples, results, strict=True)
     ]
+
+
+def read_predictions(folder: Path, split: str) -> list[dict[str, Any]]:
+    """What a finished training said of dev or test: id, label, predicted, probabilities."""
+    return pq.read_table(folder / "shards" / f"predictions-{split}.parquet").to_pylist()
 
 
 def _save_model(classifier: Classifier, path: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import torch
 
 from whence.data import Corpus, Example
@@ -21,7 +20,7 @@ from whence.run import Request, Runner
 from whence.run.engine import Rows
 from whence.studies.calibrate import planted_words, recovery
 from whence.studies.saloss.recipe import DRAW, Recipe
-from whence.teach import label_numbers
+from whence.teach import label_numbers, read_predictions
 from whence.teach.objectives.divergence import divergence
 from whence.teach.salience import PRIORS, Pieces
 from whence.teach.salience.cache import salience
@@ -46,7 +45,7 @@ def train_piece(recipe: dict[str, Any], data_root: str | None, towards: str) -> 
 
 def on_test(results: dict[str, Any]) -> dict[str, Any]:
     """Scores of a training, and the labels behind them: numbers in the order of their names."""
-    rows = pq.read_table(Path(results["folder"]) / "shards" / "predictions-test.parquet").to_pylist()
+    rows = read_predictions(Path(results["folder"]), "test")
     numbers = {name: i for i, name in enumerate(sorted({row[of].lower() for row in rows for of in ("label", "predicted")}))}
     return {
         "macro_f1": results["test"]["macro_f1"], "accuracy": results["test"]["accuracy"],

@@ -15,16 +15,14 @@ from whence.studies.saloss.work import METHODS as ATTRIBUTIONS
 from whence.studies.saloss.work import Found, Kind
 from whence.studies.study import Table
 
-TITLES = {
-    "none": "baseline", "textrank": "SaLoss, TextRank", "uniform": "SaLoss, uniform", "tfidf": "SaLoss, tf-idf",
-    "chi2": "SaLoss, χ²", "planted": "SaLoss, true reason", "released": "SaLoss as released", "random": "random words",
-}  # fmt: skip
+PRIORS = {"textrank": "TextRank", "uniform": "uniform", "tfidf": "tf-idf", "chi2": "χ²", "planted": "true reason"}
+TITLES = {"none": "baseline", "released": "SaLoss as released", "random": "random words"}
 CORPORA = {"sst": "SST", "ag_news": "AG News", "evidence_inference": "Evidence Inference", "multirc": "MultiRC",
            "semeval": "SemEval", "reviews": "planted reviews"}  # fmt: skip
 
 
 def title(kind: Kind) -> str:
-    return TITLES.get(kind, f"SaLoss, {kind}")
+    return TITLES.get(kind, f"SaLoss, {PRIORS.get(kind, kind)}")
 
 
 def values(runs: Sequence[Rows], method: str, column: str = "flip") -> dict[str, float]:
@@ -137,12 +135,24 @@ def _flip_caption(found: Found) -> str:
     )
 
 
+def decided(found: Found) -> list[str]:
+    """Corpora whose baselines tell texts apart. A decision that is the same for every text cannot be flipped."""
+    return [c for c in found.settings.corpora if all(len(set(run["predicted"])) > 1 for run in found.trained[c, "none"])]
+
+
+def same_label(found: Found) -> str:
+    """The names of all other corpora."""
+    return ", ".join(CORPORA[c] for c in found.settings.corpora if c not in decided(found))
+
+
 def table_2(found: Found) -> Table:
     rows = []
     for corpus in found.settings.corpora:
         both = zip(flip_rows(found, corpus, "none"), flip_rows(found, corpus, "textrank"), strict=True)
         rows += [row for pair in both for row in pair]
-    return Table("table2", "Table 2: decision flip", _flip_caption(found), FLIP_COLUMNS, rows)
+    same = same_label(found)
+    caption = _flip_caption(found) + (f" Nothing can flip where every test text gets the same label: {same}." if same else "")
+    return Table("table2", "Table 2: decision flip", caption, FLIP_COLUMNS, rows)
 
 
 def table_8(found: Found) -> Table | None:
@@ -192,17 +202,20 @@ def selection(found: Found) -> Table | None:
     return Table("selection", "Choice of λ on dev", caption, columns, rows)
 
 
-ORDERS = {"attention": "α of the baseline", "random": "random"}
+ORDERS = {
+    "attention": "α of the baseline",
+    "random": "random",
+    **{prior: f"{name} itself" for prior, name in PRIORS.items()},
+}
 
 
 def what_the_prior_knows(found: Found) -> Table | None:
     rows = []
     for corpus, flips in found.ranked.items():
         for method in dict.fromkeys(row["method"] for row in flips):
-            order = ORDERS.get(method) or f"{title(method).removeprefix('SaLoss, ')} itself"
             score = estimate(values([flips], method))
             p = None if method == "random" else against(values([flips], method), values([flips], "random"))
-            rows.append({"corpus": CORPORA[corpus], "words hidden in the order of": order, "ours": score.value,
+            rows.append({"corpus": CORPORA[corpus], "words hidden in the order of": ORDERS[method], "ours": score.value,
                          "low": score.low, "high": score.high, "p": p})  # fmt: skip
     if not rows:
         return None
