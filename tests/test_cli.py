@@ -192,3 +192,10 @@ def test_interrupt_is_code_130_and_says_what_is_saved(
     command = ["train", "--data", str(reviews), "--model", "mlp", "--out", str(tmp_path / "run")]
     assert run(command, monkeypatch) == 130
     assert "what was finished is saved" in capsys.readouterr().err
+
+
+def test_help_keeps_square_brackets(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Help is marked up text, where [ray] would be a style and vanish."""
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(["study", "--help"], monkeypatch) == 0
+    assert "pip install 'whence[ray]'" in capsys.readouterr().out

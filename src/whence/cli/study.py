@@ -23,7 +23,7 @@ def study(
         typer.Option(help="Run folder: report.html, results.json. Run again to continue. Default: runs/NAME-SCALE."),
     ] = None,
     seed: Seed = 0,
-    engine: Annotated[str, typer.Option(help="local, or ray (pip install 'whence[ray]').")] = "local",
+    engine: Annotated[str, typer.Option(help="local, or ray (pip install 'whence\\[ray]').")] = "local",
     address: Annotated[str | None, typer.Option(help="With --engine ray: the cluster. Default: this machine.")] = None,
     data_root: DataRoot = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="SETTING=VALUE, in place of the scale's own.")] = None,
