@@ -1,4 +1,4 @@
-"""Role masks: alignments that semantic roles allow, imposed on a frozen model at inference (Jiang et al. 2021, section 5.4).
+"""Role masks: alignments that semantic roles allow, imposed on a frozen model at inference (Jiang et al. 2021, section 4.2.3).
 
 For every premise predicate and hypothesis predicate with the same lemma, Z has ones at the two verbs and in the block of every
 two arguments with the same role name (all words of the one phrase by all of the other). Besides:

@@ -1,4 +1,4 @@
-"""AORC: how far the logits are from the model's own while cells are added, best first (Jiang et al. 2021, eq. 20).
+"""AORC: how far the logits are from the model's own while cells are added, best first (Jiang et al. 2021, eq. 13).
 
   AORC = mean over k ∈ {0, 5, …, 100} % of ‖M(x) − M(x, Z(k))‖₂,   Z(k) keeps the best k % of the cells
 

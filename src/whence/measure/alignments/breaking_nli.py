@@ -1,4 +1,4 @@
-"""Breaking NLI: does the rationale hold the one phrase pair in which premise and hypothesis differ? (Jiang et al. 2021, 5.3)
+"""Breaking NLI: does the rationale hold the one phrase pair in which premise and hypothesis differ? (Jiang et al. 2021, 4.2.1)
 
 The gold cells are the word pairs of `Example.pairs`. The alignments of a mask are its 4-connected components.
 
