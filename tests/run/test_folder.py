@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from whence.errors import BadInput
-from whence.run import RunFolder, write_atomically
+from whence.run import RunFolder
 
 
 def test_continues_with_the_same_settings_and_refuses_others(tmp_path: Path) -> None:
@@ -28,28 +28,9 @@ def test_refuses_a_folder_with_other_things_in_it(tmp_path: Path) -> None:
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 
 
-def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
-    file = tmp_path / "a.txt"
-    write_atomically(file, lambda p: p.write_text("old"))
-
-    def fail(path: Path) -> None:
-        path.write_text("half")
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(file, fail)
-    assert file.read_text() == "old"
-
-
-def test_a_folder_is_replaced_whole(tmp_path: Path) -> None:
-    def fill(name: str) -> None:
-        def write(path: Path) -> None:
-            path.mkdir()
-            (path / name).write_text(name)
-
-        write_atomically(tmp_path / "f", write)
-
-    fill("one")
-    fill("two")
-    assert [p.name for p in (tmp_path / "f").iterdir()] == ["two"]
-    assert [p.name for p in tmp_path.iterdir()] == ["f"]
+def test_a_file_or_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("precious")
+    for out in (tmp_path / "notes.txt", tmp_path / "notes.txt" / "run", Path("/proc/run")):
+        with pytest.raises(BadInput, match=r"notes.txt|/proc/run"):
+            RunFolder(out, {})
+    assert (tmp_path / "notes.txt").read_text() == "precious"

@@ -55,7 +55,10 @@ def align(
     from whence.data.registry import open_corpus
     from whence.explain.alignment import save_alignments
     from whence.explain.alignments.draw import save_matrix
+    from whence.run import check_file
 
+    if out is not None:
+        check_file(out)
     if (text is None or pair is None) == (data is None):
         raise BadInput("give either --text and --pair, or --data")
     if text is not None and pair is not None:

@@ -65,7 +65,10 @@ def explain(
     from whence.data.registry import open_corpus
     from whence.explain import save_explanations
     from whence.explain.eraser_file import save_eraser
+    from whence.run import check_file
 
+    if out is not None:
+        check_file(out)
     if (text is None) == (data is None):
         raise BadInput(
             "give either --text (with --pair for a second text) or --data; got " + ("neither" if text is None else "both")

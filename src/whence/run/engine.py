@@ -19,7 +19,8 @@ import torch
 from accelerate.utils import set_seed
 
 from whence.errors import BadInput, unknown
-from whence.run.folder import RunFolder, read_json, write_json
+from whence.run.files import read_json, write_json
+from whence.run.folder import RunFolder
 
 Rows = list[dict[str, Any]]
 Say = Callable[[str], None]

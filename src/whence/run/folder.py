@@ -1,16 +1,13 @@
 """A run is a folder: config.json, shards/ (Parquet, one row per example), results.json.
 
-Everything is written to a temporary name and moved into place, so a run that is killed at any moment leaves only whole files.
+Files are written whole (run/files.py), so a run that is killed at any moment leaves only whole files.
 Running the same command again continues; another command in the same folder is refused, with the setting that differs.
 """
 
 import hashlib
 import json
-import os
 import platform
-import re
-import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,42 +17,13 @@ import pyarrow.parquet as pq
 
 from whence.data import Example
 from whence.errors import BadInput
+from whence.run.files import one_line, read_json, write_atomically, write_json
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 LIBRARIES = ("whence", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn")
 
 
 def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """`write` fills a file or folder at a temporary path, which then takes the place of `path`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    write(temporary)
-    if path.is_dir():
-        old = path.with_name(f".{path.name}.old")
-        shutil.rmtree(old, ignore_errors=True)
-        path.rename(old)
-        temporary.rename(path)
-        shutil.rmtree(old)
-    else:
-        temporary.replace(path)
-
-
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-    # lone surrogates, which a text may hold, cannot be written as UTF-8: they stay JSON escapes
-    text = _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
-    write_atomically(path, lambda p: p.write_text(text, encoding="utf-8"))
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path}: cannot be read as JSON ({error})") from error
 
 
 def digest(examples: Iterable[Example]) -> str:
@@ -71,8 +39,13 @@ class RunFolder:
 
     def __init__(self, path: Path, config: Mapping[str, Any]) -> None:
         self.path = path
-        config = json.loads(json.dumps(config))
-        config_file = path / "config.json"
+        with one_line(path):
+            self._open(json.loads(json.dumps(config)))
+
+    def _open(self, config: dict[str, Any]) -> None:
+        path, config_file = self.path, self.path / "config.json"
+        if path.exists() and not path.is_dir():
+            raise BadInput(f"{path} is a file; expected a new or empty folder, or that of the same run")
         if config_file.exists():
             before = {k: v for k, v in read_json(config_file).items() if k != "versions"}
             for key in sorted(before.keys() | config.keys()):

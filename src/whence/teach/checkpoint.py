@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from whence.run import read_json, write_atomically, write_json
+from whence.run import read_json, replace_folder, write_atomically, write_json
 
 
 def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
@@ -26,7 +26,7 @@ def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
         save_file({"cpu": torch.get_rng_state(), **_cuda_states()}, path / "random.safetensors")
         write_json(path / "state.json", state)
 
-    write_atomically(folder, write)
+    replace_folder(folder, write)
 
 
 def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:

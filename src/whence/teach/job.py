@@ -19,7 +19,7 @@ from whence.data import Corpus, Example
 from whence.errors import BadInput
 from whence.models import UNCHANGED, Classifier
 from whence.models.build import NAMES, build_model
-from whence.run import Request, Result, RunFolder, Runner, cache_folder, digest, write_atomically
+from whence.run import Request, Result, RunFolder, Runner, cache_folder, digest, replace_folder
 from whence.teach.guide import imposed
 from whence.teach.loop import Say, Settings, label_numbers, metrics, train
 from whence.teach.objectives import check_options
@@ -75,7 +75,7 @@ def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print) -> dict[str, 
             }
             results[split]["texts_cut"] = sum(e.unseen > 0 for e in encoded)
             folder.write_shard(f"predictions-{split}", _prediction_rows(classifier, splits[split], predictions))
-    write_atomically(out / "model", lambda path: _save_model(classifier, path))
+    replace_folder(out / "model", lambda path: _save_model(classifier, path))
     results["seconds"] = time.monotonic() - started
     folder.finish(results)
     shutil.rmtree(out / "checkpoint")

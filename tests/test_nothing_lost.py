@@ -1,0 +1,65 @@
+"""The command line never takes what is not ours, and a place that cannot be written is one line with exit code 2."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from tiny import SENTENCES, tiny_bert
+
+from whence.cli import main
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    classifier, folder = tiny_bert(), tmp_path_factory.mktemp("model")
+    classifier.model.save_pretrained(folder)
+    classifier.tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    file = tmp_path / "texts.csv"
+    file.write_text("text\n" + "".join(f'"{sentence}"\n' for sentence in SENTENCES))
+    return file
+
+
+def whence(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["whence", *argv])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return int(stop.value.code or 0)
+
+
+@pytest.mark.parametrize("verb", [["explain"], ["explain", "--eraser"], ["align", "--pair", "good"]])
+def test_out_never_takes_the_place_of_a_folder(
+    verb: list[str], model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.tex").write_text("precious")
+    for out in ("thesis", ".", "/proc/x.jsonl", "thesis/chapter.tex/x.jsonl"):
+        monkeypatch.chdir(tmp_path)
+        assert whence([*verb, "--model", str(model), "--text", "A good film.", "--out", out], monkeypatch) == 2
+        [line] = capsys.readouterr().err.splitlines()
+        assert out in line
+    assert (tmp_path / "thesis" / "chapter.tex").read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis"]
+
+
+def test_a_run_is_never_put_where_something_else_is(
+    model: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = texts.read_text()
+    for verb in (
+        ["audit", "--model", str(model), "--data", str(texts), "--method", "attention"],
+        ["train", "--model", "mlp", "--data", "reviews", "--limit", "20", "--epochs", "1"],
+        ["study", "attention", "--scale", "smoke"],
+    ):
+        for out in (".", "texts.csv", "texts.csv/run", "/proc/run"):
+            assert whence([*verb, "--out", out], monkeypatch) == 2
+            assert out in capsys.readouterr().err.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["texts.csv"]
+    assert texts.read_text() == before
