@@ -6,9 +6,11 @@ from whence.data.example import FIELDS, Example, Highlights, Task
 from whence.data.files import data_root
 from whence.data.registry import PUBLISHED, names, open_corpus
 from whence.data.table import Columns
+from whence.data.template import TEMPLATES, Parsed, Rendered, Template, open_template
 from whence.data.words import Span, covered, runs, space_spans, word_spans, words
 
 __all__ = [
-    "FIELDS", "PUBLISHED", "BadRow", "CheckReport", "Columns", "Corpus", "Example", "Highlights", "Rows", "Span", "Task",
-    "check", "covered", "data_root", "names", "open_corpus", "runs", "space_spans", "word_spans", "words",
+    "FIELDS", "PUBLISHED", "TEMPLATES", "BadRow", "CheckReport", "Columns", "Corpus", "Example", "Highlights", "Parsed",
+    "Rendered", "Rows", "Span", "Task", "Template", "check", "covered", "data_root", "names", "open_corpus", "open_template",
+    "runs", "space_spans", "word_spans", "words",
 ]  # fmt: skip

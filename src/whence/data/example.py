@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from string import ascii_uppercase
 from typing import Literal
 
 import numpy as np
@@ -24,8 +25,9 @@ Highlights = Mapping[str, tuple[Span, ...]]
 class Example:
     """A text, a pair (premise, hypothesis) or a question with choices.
 
-    `highlights` has one entry per annotator. `pairs` are gold alignments: (span in the first text, span in the second).
-    `meta` keeps what only some corpora have (a parse, a subcase, a template), as strings.
+    The label of a question is the letter of the right choice. `highlights` has one entry per annotator. `pairs` are gold
+    alignments: (span in the first text, span in the second). `meta` keeps what only some corpora have (a parse, a subcase, a
+    template), as strings.
     """
 
     id: str
@@ -36,6 +38,14 @@ class Example:
     explanations: tuple[str, ...] = ()
     pairs: tuple[tuple[Span, Span], ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> str | None:
+        """The label in words: of a question, the text of the right choice."""
+        if self.label is None or not self.choices:
+            return self.label
+        place = ascii_uppercase.find(self.label) if len(self.label) == 1 else -1
+        return self.choices[place] if 0 <= place < len(self.choices) else self.label
 
     def highlighted_words(self, name: str) -> np.ndarray:
         """Words of field `name` that any annotator marked → bool[words]."""
