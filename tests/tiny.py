@@ -47,10 +47,10 @@ def pairs() -> list[Example]:
     return [Example(str(i), {"premise": p, "hypothesis": h}, LABELS[i % 3]) for i, (p, h) in enumerate(both)]
 
 
-def wordpiece_tokenizer() -> PreTrainedTokenizerFast:
+def wordpiece_tokenizer(lowercase: bool = True) -> PreTrainedTokenizerFast:
     """Trained on a few sentences, so that most words fall into several pieces, as in BERT."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     tokenizer.train_from_iterator(
