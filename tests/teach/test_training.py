@@ -126,12 +126,24 @@ def test_seed_decides(tmp_path: Path) -> None:
     assert runs[0]["history"] == runs[1]["history"] != runs[2]["history"]
 
 
-def test_batches_cover_every_example_once() -> None:
-    model, tokenizer = build_model("mlp", ("a", "b"), ["x"])
-    encoded = Classifier(model, tokenizer).encode([Example(str(i), {"text": "w " * (i % 13)}) for i in range(50)])
-    first = loop.bucketed(encoded, 8, seed=1, epoch=0)
+@pytest.mark.parametrize("kinds", [1, 2])
+def test_batches_cover_every_example_once(kinds: int) -> None:
+    lengths = [(i % 13, i * 7 % 17)[:kinds] for i in range(50)]
+    first = loop.bucketed(lengths, 8, seed=1, epoch=0)
     assert sorted(i for batch in first for i in batch) == list(range(50))
-    assert first == loop.bucketed(encoded, 8, seed=1, epoch=0) != loop.bucketed(encoded, 8, seed=1, epoch=1)
+    assert first == loop.bucketed(lengths, 8, seed=1, epoch=0) != loop.bucketed(lengths, 8, seed=1, epoch=1)
+
+
+def test_batches_hold_sources_and_targets_of_about_one_length() -> None:
+    draw = np.random.default_rng(0)
+    lengths = [(int(a), int(b)) for a, b in draw.integers(5, 60, (2000, 2))]
+
+    def padded(batches: list[list[int]]) -> int:
+        return sum(len(b) * (max(lengths[i][0] for i in b) + max(lengths[i][1] for i in b)) for b in batches)
+
+    real = sum(map(sum, lengths))
+    by_chance = [list(range(i, i + 16)) for i in range(0, 2000, 16)]
+    assert padded(loop.bucketed(lengths, 16, 0, 0)) < 1.25 * real < padded(by_chance)
 
 
 def test_frozen_vectors_stay_frozen_when_training_goes_on_from_a_folder(tmp_path: Path) -> None:

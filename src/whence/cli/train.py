@@ -35,6 +35,9 @@ def train(
     batch_size: Annotated[int | None, typer.Option(min=1)] = None,
     learning_rate: Annotated[float | None, typer.Option()] = None,
     patience: Annotated[int | None, typer.Option(min=1, help="Epochs without a better dev score before stopping.")] = None,
+    select: Annotated[
+        str | None, typer.Option(help="Metric that picks the epoch: macro_f1, accuracy, loss or train_loss.")
+    ] = None,
     guide: Annotated[str | None, typer.Option(help="Impose attention: 'uniform', or a trained model's folder.")] = None,
     seed: Seed = 0,
     set_: Annotated[list[str] | None, typer.Option("--set", help="OBJECTIVE.NAME=VALUE, e.g. adversary.base=RUN.")] = None,
@@ -54,7 +57,7 @@ def train(
     settings = default_settings(model) | {k: v for k, v in given.items() if v is not None}
     settings["objective"] = parse_objectives(objective or ["cross_entropy"])
     settings["options"] = method_parameters(set_)
-    settings["select"] = "macro_f1" if any("cross_entropy" in name for name in settings["objective"]) else "loss"
+    settings["select"] = select
     job = Job(
         data=data, model=model, vectors=str(vectors) if vectors else None, limit=limit, options=keyed(option, "--option"),
         guide=guide, settings=Settings(**settings),

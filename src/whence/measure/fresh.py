@@ -93,8 +93,6 @@ def fresh(
     """Train `job` on rationales of `corpus` instead of its texts; results as `run_job` gives them, and its `folder`."""
     splits = [split for split in ("train", "dev", "test") if split in corpus.splits]
     scores = {split: support_scores(support, corpus.load(split), method, seed, parameters) for split in splits}
-    name = f"{corpus.name}/{method.name}-{how}-{ratio:g}-{support.fingerprint}-{seed}"
-    rationales = rationale_corpus(name, corpus, scores, ratio, how)
-    # the name of the job's data says which model chose the words: two support models may agree on train and not on test
-    folder = cached_job(job.model_copy(update={"data": name}), rationales, say)
+    rationales = rationale_corpus(f"{corpus.name}/{method.name}-{how}-{ratio:g}", corpus, scores, ratio, how)
+    folder = cached_job(job.model_copy(update={"data": rationales.name}), rationales, say)
     return {**read_json(folder / "results.json"), "folder": str(folder)}

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
-from accelerate.utils import set_seed
+from transformers import set_seed
 
 from whence.errors import BadInput, unknown
 from whence.run.files import read_json, write_json

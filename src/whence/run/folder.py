@@ -27,10 +27,12 @@ def versions() -> dict[str, str]:
 
 
 def digest(examples: Iterable[Example]) -> str:
-    """What a run was about, short, for its config: a changed file must not continue an old run."""
+    """What a run was about, all of it, short, for its config: a changed file must not continue an old run."""
     hashed = hashlib.sha256()
     for example in examples:
-        hashed.update(json.dumps([example.id, dict(example.texts), example.label]).encode())
+        said = [dict(annotator) for annotator in example.highlights]
+        about = [example.choices, said, example.explanations, example.pairs, dict(example.meta)]
+        hashed.update(json.dumps([example.id, dict(example.texts), example.label, about]).encode())
     return hashed.hexdigest()[:16]
 
 

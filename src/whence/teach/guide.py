@@ -14,7 +14,7 @@ import numpy as np
 from whence.errors import BadInput
 from whence.models import Classifier, Encoded, Intervention
 from whence.run import Request, Runner
-from whence.teach.loop import Guide
+from whence.teach.tasks.classification import Guide
 
 UNIFORM = "uniform"
 

@@ -7,22 +7,23 @@ results.json. While it runs it also holds checkpoint/ and the best weights so fa
 import random
 import shutil
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from accelerate.utils import set_seed
 from pydantic import BaseModel, ConfigDict
+from transformers import set_seed
 
 from whence.data import Corpus, Example
 from whence.errors import BadInput
-from whence.models import UNCHANGED, Classifier
 from whence.models.build import NAMES, build_model
-from whence.run import Request, Result, RunFolder, Runner, cache_folder, digest, replace_folder
+from whence.run import RunFolder, cache_folder, replace_folder, versions
+from whence.teach.depends import depends_on, hub_version
 from whence.teach.guide import imposed
-from whence.teach.loop import Say, Settings, label_numbers, metrics, train
+from whence.teach.loop import Say, selection, train
 from whence.teach.objectives import check_options
+from whence.teach.settings import Settings
+from whence.teach.tasks import Classification, Task
 
 DEV_SHARE = 0.1
 
@@ -53,29 +54,21 @@ def default_settings(model: str) -> dict[str, Any]:
 def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print) -> dict[str, Any]:
     """Train, or continue, or return what is already there."""
     started = time.monotonic()
-    splits, notes, config = _prepare(job, corpus)
+    job, splits, notes, config = _prepare(job, corpus)
     folder = RunFolder(out, config)
     if folder.results is not None:
         say(f"{out} is finished already")
         return folder.results
-    texts = (text for example in splits["train"] for text in example.texts.values())
     set_seed(job.settings.seed)  # the new weights of the model, too, come from the seed
-    model, tokenizer = build_model(job.model, corpus.labels, texts, Path(job.vectors) if job.vectors else None, job.options)
-    guide = imposed(job.guide) if job.guide else None
-    classifier, history = train(model, tokenizer, splits["train"], splits["dev"], job.settings, out, say, guide)
+    task = _task(job, corpus, splits["train"])
+    history = train(task, splits["train"], splits["dev"], job.settings, out, say)
     results: dict[str, Any] = {"job": "train", "train_examples": len(splits["train"]), "notes": notes, **history}
     for split in ("dev", "test"):
         if split in splits:
-            encoded = classifier.encode(splits[split])
-            changes = guide(encoded) if guide else [UNCHANGED] * len(encoded)
-            predictions = Runner(classifier).run([Request(e, change) for e, change in zip(encoded, changes, strict=True)])
-            results[split] = {
-                **results.get(split, {}),
-                **metrics(classifier, predictions, label_numbers(classifier, splits[split])),
-            }
-            results[split]["texts_cut"] = sum(e.unseen > 0 for e in encoded)
-            folder.write_shard(f"predictions-{split}", _prediction_rows(classifier, splits[split], predictions))
-    replace_folder(out / "model", lambda path: _save_model(classifier, path))
+            scores, rows = task.evaluate(task.prepare(splits[split]))
+            results[split] = {**results.get(split, {}), **scores}
+            folder.write_shard(f"predictions-{split}", rows)
+    replace_folder(out / "model", task.save)
     results["seconds"] = time.monotonic() - started
     folder.finish(results)
     shutil.rmtree(out / "checkpoint")
@@ -86,23 +79,35 @@ def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print) -> dict[str, 
 def cached_job(job: Job, corpus: Corpus, say: Say = print) -> Path:
     """The run folder of this training in the cache: trained now, continued, or taken as it is.
 
-    The folder is named by the whole config, the examples included, so a changed corpus is another folder and never a conflict.
+    The folder is named by everything that the result depends on (teach/depends.py), the version of Whence included.
     """
-    _, _, config = _prepare(job, corpus)
-    out = cache_folder("models", config)
+    _, _, _, config = _prepare(job, corpus)
+    out = cache_folder("models", {**config, "whence": versions()["whence"]})
     if not (out / "results.json").exists():
         run_job(job, corpus, out, say)
     return out
 
 
-def _prepare(job: Job, corpus: Corpus) -> tuple[dict[str, list[Example]], list[str], dict[str, Any]]:
-    """(splits, notes, what config.json will hold)."""
+def _task(job: Job, corpus: Corpus, examples: list[Example]) -> Task:
+    texts = (text for example in examples for text in example.texts.values())
+    vectors = Path(job.vectors) if job.vectors else None
+    model, tokenizer = build_model(job.model, corpus.labels, texts, vectors, job.options)
+    return Classification(model, tokenizer, imposed(job.guide) if job.guide else None)
+
+
+def _prepare(job: Job, corpus: Corpus) -> tuple[Job, dict[str, list[Example]], list[str], dict[str, Any]]:
+    """(the job with all settings filled in, splits, notes, what config.json will hold)."""
     if corpus.task == "choice":
         raise BadInput(f"{corpus.name} has questions with choices; expected a corpus of texts or pairs for a classifier")
     check_options(job.settings.objective, job.settings.options)
+    selected_by = selection(Classification, job.settings)
+    job = job.model_copy(update={"settings": job.settings.model_copy(update={"select": selected_by.name})})
     splits, notes = _splits(corpus, job)
-    config = {"job": "train", **job.model_dump(), "examples_sha256": digest(splits["train"] + splits["dev"])}
-    return splits, notes, config
+    chosen = job.model_dump()
+    config = {"job": "train", **chosen, **depends_on(chosen, corpus, splits)}
+    if job.model not in NAMES and not Path(job.model).exists():
+        config["hub_version"] = hub_version(job.model)
+    return job, splits, notes, config
 
 
 def _splits(corpus: Corpus, job: Job) -> tuple[dict[str, list[Example]], list[str]]:
@@ -133,18 +138,6 @@ def _splits(corpus: Corpus, job: Job) -> tuple[dict[str, list[Example]], list[st
     return splits, notes
 
 
-def _prediction_rows(classifier: Classifier, examples: Sequence[Example], results: Sequence[Result]) -> list[dict[str, Any]]:
-    return [
-        {"id": e.id, "label": e.label, "predicted": classifier.labels[r.label], "probabilities": r.probabilities.tolist()}
-        for e, r in zip(examples, results, strict=True)
-    ]
-
-
 def read_predictions(folder: Path, split: str) -> list[dict[str, Any]]:
     """What a finished training said of dev or test: id, label, predicted, probabilities."""
     return pq.read_table(folder / "shards" / f"predictions-{split}.parquet").to_pylist()
-
-
-def _save_model(classifier: Classifier, path: Path) -> None:
-    classifier.model.save_pretrained(path)
-    classifier.tokenizer.save_pretrained(path)

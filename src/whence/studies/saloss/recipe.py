@@ -54,12 +54,7 @@ class Recipe(BaseModel):
             "batch_size": self.batch_size, "learning_rate": self.learning_rate, "warmup": self.warmup, "clip": 1.0,
             "patience": self.epochs, "seed": self.seed,
         })  # fmt: skip
-        return Job(data=self.data, model=self.model, options=self.architecture, settings=settings)
-
-    @property
-    def data(self) -> str:
-        """The corpus and how much of it."""
-        return f"{self.corpus}[train={self.train},dev={self.dev},test={self.test}]"
+        return Job(data=self.corpus, model=self.model, options=self.architecture, settings=settings)
 
     def open(self, data_root: str | None) -> Corpus:
         """The corpus with its subsets."""
@@ -69,7 +64,7 @@ class Recipe(BaseModel):
         def part(split: str) -> Callable[[], Iterator[Example]]:
             return lambda: iter(_examples(self.corpus, data_root, split, sizes[split]))
 
-        return Corpus(self.data, whole.task, whole.labels, {split: part(split) for split in sizes}, whole.about)
+        return Corpus(self.corpus, whole.task, whole.labels, {split: part(split) for split in sizes}, whole.about)
 
     def trained(self, data_root: str | None, corpus: Corpus | None = None) -> tuple[Classifier, dict[str, Any]]:
         """(model, results of its training); from the cache where it is there."""

@@ -48,8 +48,26 @@ def check_options(weights: Mapping[str, float], options: Mapping[str, Mapping[st
                 raise BadInput(f"objective '{name}' needs a value; expected --set {name}.{option}=VALUE")
 
 
-def reads_attention(weights: Mapping[str, float]) -> bool:
-    return any(OBJECTIVES[name].reads_attention for name in weights)
+def what_is_read(weights: Mapping[str, float], gives: frozenset[str]) -> frozenset[str]:
+    """All that the objectives read of a step; refuses one that reads what the task does not give."""
+    for name in weights:
+        lacking = OBJECTIVES[name].reads - gives
+        if lacking:
+            fitting = [other for other, objective in OBJECTIVES.items() if objective.reads <= gives]
+            raise BadInput(
+                f"objective '{name}' reads {', '.join(sorted(lacking))}, which this training does not give; "
+                f"expected one of {', '.join(sorted(fitting))}"
+            )
+    return frozenset().union(*(OBJECTIVES[name].reads for name in weights))
+
+
+def wished_selection(weights: Mapping[str, float]) -> str | None:
+    """The metric that the objectives want the epoch to be chosen by; None if none of them has a wish."""
+    wishes = {name: OBJECTIVES[name].select for name in weights if OBJECTIVES[name].select}
+    if len(set(wishes.values())) > 1:
+        wanted = ", ".join(f"{name} by {metric}" for name, metric in wishes.items())
+        raise BadInput(f"the objectives choose the epoch by different metrics ({wanted}); expected --select METRIC")
+    return next(iter(wishes.values()), None)
 
 
 def _built(objective: Objective, options: Mapping[str, Any], facts: CorpusFacts) -> Term:
@@ -64,6 +82,7 @@ __all__ = [
     "Term",
     "check_options",
     "parse_objectives",
-    "reads_attention",
     "total",
+    "what_is_read",
+    "wished_selection",
 ]

@@ -4,7 +4,7 @@
 
 (Wiegreffe & Pinter 2019, §4; α over the tokens of the text). Gold labels play no part. Two classes: TVD = |Δp|; the released
 code takes half of that, so a λ of ours is twice a λ there. The paper sums over a batch, we take the mean: for Adam the same
-direction. The code also multiplies each batch by its class weights; we follow the paper. Train it with `select: loss`.
+direction. The code also multiplies each batch by its class weights; we follow the paper.
 
 Cost: one pass of the base model over the corpus before training; nothing per step.
 """
@@ -49,6 +49,7 @@ OBJECTIVES = [
         "Wiegreffe & Pinter 2019",
         adversary,
         {"base": None, "divergence": 0.001},
-        reads_attention=True,
+        reads=frozenset({"logits", "attention"}),
+        select="loss",  # gold labels play no part
     ),
 ]

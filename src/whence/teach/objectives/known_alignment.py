@@ -55,5 +55,6 @@ OBJECTIVES = [
         "",
         known_alignment,
         {"without": "neutral"},
+        select="loss",  # labels are right long before the pair is needed
     ),
 ]

@@ -1,7 +1,12 @@
 """What an objective is: a term of the training loss, built once for a set of examples, then asked at every step.
 
-Terms add up, each with its weight (`--objective cross_entropy --objective saloss=0.001`). A term that reads the attention gets
-the pooled row (an LSTM's α, a transformer's head-averaged [CLS] row of the last layer) before dropout, with its graph.
+Terms add up, each with its weight (`--objective cross_entropy --objective saloss=0.001`). An objective says what it reads of a
+step, and works with every task whose steps give that:
+
+  logits         one for each label, of a classifier
+  attention      the pooled row (an LSTM's α, a transformer's head-averaged [CLS] row of the last layer) before dropout, with
+                 its graph; computed only where a term reads it
+  token_logits   for each token of the target text, of a model that writes
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +22,7 @@ from whence.models import Batch, Classifier, Encoded
 
 @dataclass
 class Step:
-    """One step as a term sees it: the inputs, the gold labels and what the model makes of them."""
+    """One step of a classifier as a term sees it: the inputs, the gold labels and what the model makes of them."""
 
     batch: Batch
     rows: Sequence[int]
@@ -43,8 +48,8 @@ class CorpusFacts:
         return len(self.classifier.labels)
 
 
-Term = Callable[[Step], Tensor]
-"""A scalar, mean over the batch."""
+Term = Callable[[Any], Tensor]
+"""From a step (of the kind that the task makes) to a scalar, mean over the batch."""
 
 
 @dataclass(frozen=True)
@@ -56,4 +61,6 @@ class Objective:
     """build(facts, **options)."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Names and defaults; None is a value that must be given."""
-    reads_attention: bool = False
+    reads: frozenset[str] = frozenset({"logits"})
+    select: str | None = None
+    """The metric that should choose the epoch, where the task's own would choose wrongly."""

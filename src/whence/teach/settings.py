@@ -1,0 +1,28 @@
+"""The hyper-parameters of a training."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Settings(BaseModel):
+    """Hyper-parameters; what is written to config.json."""
+
+    model_config = ConfigDict(extra="forbid")
+    objective: dict[str, float] = {"cross_entropy": 1.0}
+    """Terms and their weights."""
+    options: dict[str, dict[str, Any]] = {}
+    """Of the terms: {"saloss": {"prior": "textrank"}}."""
+    select: str | None = None
+    """The metric that picks the epoch that is kept; None: what the objectives wish, else what the task usually takes."""
+    epochs: int = Field(8, gt=0)
+    batch_size: int = Field(32, gt=0)
+    learning_rate: float = Field(1e-3, gt=0)
+    weight_decay: float = Field(1e-5, ge=0)
+    warmup: float = Field(0.0, ge=0, lt=1)
+    """Share of all steps in which the learning rate rises; afterwards it falls linearly to 0 if there was a warm-up."""
+    clip: float = Field(5.0, gt=0)
+    patience: int = Field(3, gt=0)
+    """Epochs without a better score before training stops."""
+    seed: int = 0
+    checkpoint_seconds: float = 60.0
