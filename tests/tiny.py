@@ -48,14 +48,15 @@ def pairs() -> list[Example]:
 
 
 def wordpiece_tokenizer(lowercase: bool = True) -> PreTrainedTokenizerFast:
-    """Trained on a few sentences, so that most words fall into several pieces, as in BERT."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    """Most words fall into several pieces, as in BERT. The pieces are cut by hand: the trainer's choice differs every time."""
+    normalizer, splitter = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
+    known = [word for s in SENTENCES for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(s))]
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer.train_from_iterator(
-        SENTENCES, trainers.WordPieceTrainer(vocab_size=120, special_tokens=special, show_progress=False)
-    )
+    letters = sorted({letter for word in known for letter in word})
+    pieces = [piece for word in known for piece in (word[:3], *(f"##{word[i : i + 3]}" for i in range(3, len(word), 3)))]
+    vocabulary = dict.fromkeys([*special, *letters, *(f"##{letter}" for letter in letters), *pieces])
+    tokenizer = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(vocabulary)}, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, splitter
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True))
     return PreTrainedTokenizerFast(

@@ -32,15 +32,21 @@ def _fast(tokenizer: Tokenizer, around: str, pair: str, inputs: list[str], **nam
 
 
 def unigram(special: list[str], around: str, pair: str, inputs: list[str] = NO_TYPES, **names: Any) -> PreTrainedTokenizerFast:
-    """Sentence-piece Unigram: spaces become ▁, as in ALBERT, XLNet, T5, XLM-R, DeBERTa-v2."""
-    tokenizer = Tokenizer(models.Unigram())
+    """Sentence-piece Unigram: spaces become ▁, as in ALBERT, XLNet, T5, XLM-R, DeBERTa-v2. Cut by hand, as in `tiny`."""
+    known = [f"▁{word}" for text in (*SENTENCES, *LABELS) for word in text.split()]
+    letters = sorted({letter for word in known for letter in word})
+    pieces = sorted({word[i : i + 3] for word in known for i in range(0, len(word), 3)} - set(letters))
+    scored = [
+        *((token, 0.0) for token in special),
+        *((letter, -6.0) for letter in letters),
+        *((piece, -4.0) for piece in pieces),
+    ]
+    tokenizer = Tokenizer(models.Unigram(scored, unk_id=special.index(names["unk_token"])))
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
-    trainer = trainers.UnigramTrainer(vocab_size=110, special_tokens=special, unk_token=names["unk_token"], show_progress=False)
-    tokenizer.train_from_iterator([*SENTENCES, *LABELS], trainer)
     return _fast(tokenizer, around, pair, inputs, **names)
 
 
@@ -183,7 +189,7 @@ CLASSIFIERS: dict[str, Build] = {
     "xlm-roberta": classifier("XLMRoberta", roberta_unigram, **SMALL, **ROBERTA_IDS),
     "camembert": classifier("Camembert", roberta_unigram, **SMALL, **ROBERTA_IDS),
     "mobilebert": classifier("MobileBert", wordpiece_tokenizer, **SMALL, embedding_size=16, intra_bottleneck_size=16,
-                             num_feedforward_networks=2),
+                             num_feedforward_networks=2, normalization_type="layer_norm"),
     "squeezebert": classifier("SqueezeBert", wordpiece_tokenizer, **SMALL, embedding_size=32),
     "opt": classifier("OPT", bytelevel_tokenizer, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, ffn_dim=48,
                       word_embed_proj_dim=32, init_std=0.3, max_position_embeddings=512, pad_token_id=1, bos_token_id=0,
