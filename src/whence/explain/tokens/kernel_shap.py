@@ -3,38 +3,16 @@
 With v(S) the target's probability when only the words in S are seen, φ minimises Σ_S π(S) (v(S) − v(∅) − Σ_{i∈S} φ_i)², with
 π(S) = (n−1) / (C(n,|S|) |S| (n−|S|)), under Σ φ_i = v(all) − v(∅). The constraint is solved for exactly (Lagrange).
 
-If all 2ⁿ coalitions fit into n_samples they are all taken, and the values are exact. Else sizes are drawn in proportion to the
-kernel's mass on them and coalitions come in complementary pairs, which removes most of the variance (Covert & Lee 2021); drawn
-so, every sample has equal weight. Cost: at most n_samples + 2 forward passes.
+Which coalitions are asked about, and with which weights: `coalitions.py`. None is asked about twice, and where all 2ⁿ fit into
+n_samples they are all taken and the values are exact. Cost: at most n_samples + 2 forward passes.
 """
-
-from itertools import combinations
-from math import comb
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from whence.explain.tokens.coalitions import coalitions
 from whence.explain.tokens.method import Ask, Method, Scored
 from whence.run import Request, Steps
-
-
-def coalitions(
-    n: int, n_samples: int, draw: np.random.Generator
-) -> tuple[Bool[np.ndarray, "samples n"], Float[np.ndarray, " samples"]]:
-    """Proper, non-empty coalitions and their weights in the regression."""
-    if 2**n - 2 <= n_samples:
-        chosen = [members for size in range(1, n) for members in combinations(range(n), size)]
-        masks = np.zeros((len(chosen), n), dtype=bool)
-        for row, members in enumerate(chosen):
-            masks[row, list(members)] = True
-        sizes = masks.sum(axis=1)
-        return masks, np.array([(n - 1) / (comb(n, k) * k * (n - k)) for k in sizes.tolist()])
-    sizes = np.arange(1, n)
-    mass = 1 / (sizes * (n - sizes))  # C(n,k) coalitions of size k, each with weight (n−1)/(C(n,k) k (n−k))
-    half = draw.choice(sizes, size=n_samples // 2, p=mass / mass.sum())
-    ranks = draw.random((len(half), n)).argsort(axis=1).argsort(axis=1)
-    masks = ranks < half[:, None]
-    return np.vstack([masks, ~masks]), np.ones(2 * len(half))
 
 
 def shapley_regression(
