@@ -180,18 +180,26 @@ def test_data_verbs(reviews: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert "because:" in capsys.readouterr().out
 
 
-def test_interrupt_is_code_130_and_says_what_is_saved(
-    reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_interrupt_is_code_130_and_says_truly_what_is_saved(
+    reviews: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import whence.teach.loop as loop
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(loop, "save_checkpoint", interrupted)
     command = ["train", "--data", str(reviews), "--model", "mlp", "--out", str(tmp_path / "run")]
-    assert run(command, monkeypatch) == 130
-    assert "what was finished is saved" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "bucketed", interrupted)  # before the first step
+        assert run(command, monkeypatch) == 130
+        assert "interrupted; nothing was saved" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "save_checkpoint", interrupted)
+        assert run(command, monkeypatch) == 130
+        assert f"what is finished is saved in {tmp_path / 'run'}: run the same command again" in capsys.readouterr().err
+    monkeypatch.setattr("whence.api.model.Model.explain", interrupted)
+    assert run(["explain", "--model", str(model), "--text", "x"], monkeypatch) == 130
+    assert capsys.readouterr().err.strip() == "whence: interrupted; nothing was saved"
 
 
 def test_help_keeps_square_brackets(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -83,14 +84,86 @@ def test_a_missing_text_is_a_bad_row(tmp_path: Path) -> None:
 
 
 def test_formats_and_folders_that_we_cannot_read(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"unknown format '\.parquet'; expected a file that ends in \.csv"):
-        open_table(file(tmp_path, "m.parquet", "x"))
+    with pytest.raises(BadInput, match=r"unknown format '\.docx'; expected a file that ends in \.csv"):
+        open_table(file(tmp_path, "m.docx", "x"))
     with pytest.raises(BadInput, match="no train, dev or test file"):
         open_table(tmp_path)
     file(tmp_path, "dev.csv", "text\na\n")
     file(tmp_path, "val.tsv", "text\na\n")
     with pytest.raises(BadInput, match="two files for dev"):
         open_table(tmp_path)
+
+
+def test_a_file_as_spreadsheets_write_it(tmp_path: Path) -> None:
+    """Upper-case ending, capitals in the header, semicolons, labels with stray capitals and spaces: read, and said."""
+    rows = "Text;Label\r\nfine, really;Pos\r\nbad;neg\r\nso so; POS \r\ngood;Pos\r\n"
+    corpus = open_table(file(tmp_path, "Mine.CSV", rows))
+    assert corpus.labels == ("Pos", "neg")
+    assert [(e.texts["text"], e.label) for e in corpus.load("all")] == [
+        ("fine, really", "Pos"), ("bad", "neg"), ("so so", "Pos"), ("good", "Pos"),
+    ]  # fmt: skip
+    [note] = corpus.notes
+    assert "read as one: ' POS ', 'Pos' as 'Pos'" in note
+
+
+def test_a_header_of_one_column_or_with_commas_is_not_split(tmp_path: Path) -> None:
+    assert open_table(file(tmp_path, "one.csv", "text\na;b\n")).load("all")[0].texts["text"] == "a;b"
+    assert open_table(file(tmp_path, "two.csv", "text,a;b\nx,y\n")).load("all")[0].texts["text"] == "x"
+
+
+def test_columns_alike_are_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="'text' may be any of 'Text', 'TEXT'"):
+        open_table(file(tmp_path, "m.csv", "Text,TEXT\na,b\n"))
+    named = open_table(file(tmp_path, "m.csv", "Text,TEXT\na,b\n"), Columns(text="TEXT"))
+    assert named.load("all")[0].texts["text"] == "b"
+    assert open_table(file(tmp_path, "n.csv", "Body,GOLD\na,b\n"), Columns(text="body", label="gold")).labels == ("b",)
+
+
+def test_labels_that_the_caller_lists_are_met_by_spelling(tmp_path: Path) -> None:
+    corpus = open_table(file(tmp_path, "m.csv", "text,label\na,yes\nb,No \nc,US\nd,us\n"), labels=["no", "yes", "US", "us"])
+    assert [e.label for e in corpus.load("all")] == ["yes", "no", "US", "us"]
+
+
+def test_a_folder_with_capitals(tmp_path: Path) -> None:
+    file(tmp_path, "Train.CSV", "text,label\na,x\n")
+    file(tmp_path, "TEST.tsv", "text\nc\n")
+    assert list(open_table(tmp_path).splits) == ["train", "test"]
+
+
+def test_parquet(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    written = {"Text": ["a", "", "ü\ud7ff"], "label": [1.0, 2.0, 10.0], "id": [7, None, 9]}
+    pq.write_table(pa.table(written), tmp_path / "m.parquet")
+    corpus = open_table(tmp_path / "m.parquet")
+    assert corpus.labels == ("1", "2", "10")
+    assert [(e.id, e.texts["text"], e.label) for e in corpus.load("all")] == [
+        ("7", "a", "1"), ("all-2", "", "2"), ("9", "ü\ud7ff", "10"),
+    ]  # fmt: skip
+    whole = (tmp_path / "m.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(BadInput, match=r"cut\.parquet: not readable as Parquet"):
+        open_table(tmp_path / "cut.parquet")
+
+
+def test_excel(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra 'tables' is not installed")
+    book = openpyxl.Workbook()
+    for row in (["Text", "Label"], ["a fine film", "pos"], [1984, "neg"], [None, "pos"], [None, None]):
+        book.active.append(row)
+    book.save(tmp_path / "m.xlsx")
+    corpus = open_table(tmp_path / "m.xlsx")
+    assert [(e.texts["text"], e.label) for e in corpus.load("all")] == [("a fine film", "pos"), ("1984", "neg"), ("", "pos")]
+    (tmp_path / "bad.xlsx").write_bytes((tmp_path / "m.xlsx").read_bytes()[:300])
+    with pytest.raises(BadInput, match=r"bad\.xlsx: not readable as an Excel sheet"):
+        open_table(tmp_path / "bad.xlsx")
+
+
+def test_excel_without_its_package_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(BadInput, match=r"pip install 'whence\[tables\]'"):
+        open_table(file(tmp_path, "m.xlsx", "x"))
 
 
 ODD = [

@@ -118,5 +118,5 @@ def test_files(tmp_path: Path) -> None:
     head = (tmp_path / "a.png").read_bytes()[:24]
     assert head.startswith(b"\x89PNG")
     assert min(struct.unpack(">II", head[16:])) > 200
-    with pytest.raises(BadInput, match=r"\.svg or \.png"):
+    with pytest.raises(BadInput, match=r"\.svg, \.png or \.pdf"):
         save_matrix(alignment, tmp_path / "a.gif")

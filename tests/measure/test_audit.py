@@ -115,17 +115,17 @@ def test_foreign_explanations_must_fit(tmp_path: Path, bert: object) -> None:
 
 def test_the_five_line_interface(tmp_path: Path, bert: object) -> None:
     model = whence.load(bert)
-    explanation = model.explain("A <b>good</b> film", method="lime", n_samples=20)
+    explanation = model.explain("A <b>good</b> film", method="lime", parameters={"n_samples": 20})
     assert explanation.words == ["A", "<", "b", ">", "good", "</", "b", ">", "film"]
     assert "<b>good" not in explanation._repr_html_()
     assert model.explain(["good", "bad"], target="neutral")[0].target == "neutral"
-    assert sum(model.predict("good")[0].values()) == pytest.approx(1.0, abs=1e-5)
+    assert sum(model.predict("good").values()) == pytest.approx(1.0, abs=1e-5)
     report = whence.audit(model, texts(), tmp_path / "run", methods=["attention"], say=quiet)
     assert report.path.exists()
     assert "report.html" in repr(report)
     assert "<li>" in report._repr_html_()
     with pytest.raises(BadInput, match="no parameter"):
-        model.explain("good", method="lime", samples=20)
+        model.explain("good", method="lime", parameters={"samples": 20})
 
 
 def test_calibration_finds_the_planted_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

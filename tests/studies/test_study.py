@@ -161,7 +161,7 @@ def test_the_verb_lists_studies_and_explains_what_is_wrong(
         (["toy", "--scale", "huge"], "unknown scale 'huge': expected one of full, small, smoke"),
         (["toy", "--engine", "spark"], "unknown engine 'spark': expected one of local, ray"),
         (["toy", "--address", "here:1"], "--address 'here:1' was given with engine 'local'"),
-        (["toy", "--set", "faces"], "--set 'faces': expected KEY=VALUE"),
+        (["toy", "--set", "faces"], "--set 'faces': expected NAME=VALUE"),
     ):
         assert whence(monkeypatch, *argv, "--out", out) == 2
         error = capsys.readouterr().err

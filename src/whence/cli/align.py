@@ -7,7 +7,10 @@ import typer
 
 from whence.cli.options import (
     AsJson,
+    BatchTokens,
     DataRoot,
+    Device,
+    Dtype,
     LabelColumn,
     Labels,
     Limit,
@@ -19,24 +22,28 @@ from whence.cli.options import (
     TextColumn,
     columns,
     console,
-    load_model,
+    label_names,
     method_parameters,
     print_json,
     quiet,
     say,
 )
-from whence.errors import BadInput
+from whence.errors import BadInput, unknown
 
-PICTURES = (".svg", ".png")
+PICTURES = (".svg", ".png", ".pdf")
 
 
 def align(
     model: ModelName,
     text: Annotated[str | None, typer.Option(help="The first sentence (premise).")] = None,
     pair: Annotated[str | None, typer.Option(help="The second sentence (hypothesis).")] = None,
-    data: Annotated[str | None, typer.Option(help="A corpus or file of pairs instead of --text and --pair.")] = None,
-    method: Annotated[list[str] | None, typer.Option(help="Repeat for several. Default: arec.")] = None,
-    out: Annotated[Path | None, typer.Option(help="JSON lines, or a picture (.svg, .png) of a single pair.")] = None,
+    data: Annotated[str | None, typer.Option(help="A corpus or file of pairs, instead of --text and --pair.")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="An explainer. Repeat the option for several. Default: arec.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Save to this file: .jsonl, or a picture of a single pair (.svg, .png, .pdf).")
+    ] = None,
     split: Split = None,
     limit: Limit = None,
     labels: Labels = None,
@@ -46,33 +53,50 @@ def align(
     pair_column: PairColumn = None,
     label_column: LabelColumn = None,
     data_root: DataRoot = None,
+    device: Device = None,
+    dtype: Dtype = None,
+    batch_tokens: BatchTokens = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain predictions on sentence pairs by alignments: a matrix of word pairs in the terminal, a picture, or a file."""
+    """Explain predictions on sentence pairs: which pairs of words the label rests on.
+
+    The result is a matrix in the terminal, a picture, or a file.
+    """
     quiet()
-    from whence.api import usual_split
+    from whence.api import load, usual_split
     from whence.data import Example
     from whence.data.registry import open_corpus
     from whence.explain.alignment import save_alignments
+    from whence.explain.alignments import ALIGNMENT_METHODS
     from whence.explain.alignments.draw import save_matrix
+    from whence.explain.parameters import check_parameters
     from whence.run import check_file
 
+    if (text is None or pair is None) == (data is None) or (data is not None and (text is not None or pair is not None)):
+        raise BadInput("give either --text and --pair, or --data")
+    ending = None if out is None else out.suffix.lower()
+    if ending is not None and ending not in (*PICTURES, ".jsonl"):
+        raise BadInput(f"--out {out}: unknown ending '{ending}'; expected .jsonl, or {', '.join(PICTURES)} for a picture")
     if out is not None:
         check_file(out)
-    if (text is None or pair is None) == (data is None):
-        raise BadInput("give either --text and --pair, or --data")
+    names, parameters = method or ["arec"], method_parameters(set_)
+    for name in names:
+        if name not in ALIGNMENT_METHODS:
+            raise unknown("method for alignments", name, ALIGNMENT_METHODS)
+    check_parameters(ALIGNMENT_METHODS, parameters, names)
     if text is not None and pair is not None:
         examples = [Example("text", {"premise": text, "hypothesis": pair})]
     else:
         corpus = open_corpus(data or "", data_root, columns(text_column, pair_column, label_column))
         examples = corpus.load(split or usual_split(corpus), limit, seed)
-    loaded, parameters = load_model(model, labels), method_parameters(set_)
+    count = len(names) * len(examples)
+    if ending in PICTURES and count != 1:
+        raise BadInput(f"--out {out} is one picture, but there are {count} explanations; expected a .jsonl file")
+    loaded = load(model, labels=label_names(labels), device=device, dtype=dtype, batch_tokens=batch_tokens)
     made = []
-    for name in method or ["arec"]:
-        made += loaded.align(examples, method=name, seed=seed, **parameters.get(name, {}))
-    if out is not None and out.suffix in PICTURES:
-        if len(made) != 1:
-            raise BadInput(f"--out {out} is one picture, but there are {len(made)} explanations; expected a .jsonl file")
+    for name in names:
+        made += loaded.align(examples, method=name, seed=seed, parameters=parameters.get(name, {}))
+    if out is not None and ending in PICTURES:
         save_matrix(made[0], out)
     elif out is not None:
         save_alignments(out, made)

@@ -21,58 +21,84 @@ from whence.cli.options import (
     print_json,
     quiet,
     say,
+    table_title,
 )  # fmt: skip
+from whence.cli.runs import in_folder
+from whence.errors import visible
 
 
 def train(
     data: DataName,
-    model: Annotated[str, typer.Option(help="bilstm, mlp, decomposable, esim, encoder, or a Hugging Face folder or hub id.")],
-    out: Annotated[Path, typer.Option(help="Run folder; the model is in OUT/model. Run again to continue.")],
-    vectors: Annotated[Path | None, typer.Option(help="GloVe text file (.gz, .xz) to start from.")] = None,
-    objective: Annotated[list[str] | None, typer.Option(help="NAME or NAME=WEIGHT; repeat to add terms up.")] = None,
-    limit: Annotated[int | None, typer.Option(min=2, help="Train on a random N examples.")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1)] = None,
-    batch_size: Annotated[int | None, typer.Option(min=1)] = None,
-    learning_rate: Annotated[float | None, typer.Option()] = None,
-    patience: Annotated[int | None, typer.Option(min=1, help="Epochs without a better dev score before stopping.")] = None,
-    select: Annotated[
-        str | None, typer.Option(help="Metric that picks the epoch: macro_f1, accuracy, loss or train_loss.")
+    model: Annotated[
+        str,
+        typer.Option(help="bilstm, mlp, decomposable, esim or encoder to train from scratch; a folder or hub id to fine-tune."),
+    ],
+    out: Annotated[Path, typer.Option(help="Run folder. The model is saved in OUT/model. Run the same command to continue.")],
+    vectors: Annotated[Path | None, typer.Option(help="A GloVe text file (also .gz, .xz) to start from.")] = None,
+    objective: Annotated[
+        list[str] | None, typer.Option(help="NAME or NAME=WEIGHT. Repeat the option to add terms up. Default: cross_entropy.")
     ] = None,
-    guide: Annotated[str | None, typer.Option(help="Impose attention: 'uniform', or a trained model's folder.")] = None,
+    limit: Annotated[int | None, typer.Option(min=2, help="Train on N examples, drawn at random with the seed.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Most epochs. Default: depends on the model.")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Texts in a batch. Default: 32.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Above 0. Default: depends on the model.")] = None,
+    patience: Annotated[
+        int | None, typer.Option(min=1, help="Epochs without a better dev score before training stops.")
+    ] = None,
+    select: Annotated[
+        str | None, typer.Option(help="The metric that picks the epoch: macro_f1, accuracy, loss or train_loss.")
+    ] = None,
+    guide: Annotated[str | None, typer.Option(help="Attention to impose: uniform, or the folder of a trained model.")] = None,
     seed: Seed = 0,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="OBJECTIVE.NAME=VALUE, e.g. adversary.base=RUN.")] = None,
-    option: Annotated[list[str] | None, typer.Option(help="KEY=VALUE for the model's config, e.g. attention=uniform.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="OBJECTIVE.NAME=VALUE, for example saloss.prior=tfidf.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE for the model's config, for example attention=uniform.")
+    ] = None,
     text_column: TextColumn = None,
     pair_column: PairColumn = None,
     label_column: LabelColumn = None,
     data_root: DataRoot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train or fine-tune a classifier; killed at any moment, the same command goes on."""
-    quiet()
-    from whence.data.registry import open_corpus
-    from whence.teach import Job, Settings, default_settings, parse_objectives, run_job
+    """Train a classifier from scratch, or fine-tune one.
 
-    given = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "patience": patience, "seed": seed}
-    settings = default_settings(model) | {k: v for k, v in given.items() if v is not None}
-    settings["objective"] = parse_objectives(objective or ["cross_entropy"])
-    settings["options"] = method_parameters(set_)
-    settings["select"] = select
-    job = Job(
-        data=data, model=model, vectors=str(vectors) if vectors else None, limit=limit, options=keyed(option, "--option"),
-        guide=guide, settings=Settings(**settings),
-    )  # fmt: skip
-    corpus = open_corpus(data, data_root, columns(text_column, pair_column, label_column))
-    results = run_job(job, corpus, out, say)
+    --data needs a training split: a corpus that has one, or a folder with train.csv and, if you have them, dev.csv and
+    test.csv. You can stop training at any time: run the same command again and it continues from its last checkpoint.
+    """
+    quiet()
+    from whence.api import train as run
+
+    results = run(
+        data,
+        model,
+        in_folder(out),
+        objectives=objective or ["cross_entropy"],
+        parameters=method_parameters(set_),
+        options=keyed(option, "--option"),
+        vectors=vectors,
+        select=select,
+        guide=guide,
+        limit=limit,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        patience=patience,
+        seed=seed,
+        data_root=data_root,
+        columns=columns(text_column, pair_column, label_column),
+        say=say,
+    )
     if as_json:
         print_json(results)
         return
-    table = Table("split", "examples", "accuracy", "macro-F1", title=f"{model} on {data}")
+    table = Table("split", "examples", "accuracy", "macro-F1", title=table_title(f"{model} on {data}"))
     for split in ("dev", "test"):
         if split in results:
             scores = results[split]
             table.add_row(split, f"{scores['examples']:,}", f"{scores['accuracy']:.4f}", f"{scores['macro_f1']:.4f}")
     console.print(table)
     for note in results["notes"]:
-        console.print(f"note: {note}")
-    console.print(f"model: {out / 'model'}")
+        console.print(f"note: {visible(note)}")
+    console.print(f"model: {visible(str(out / 'model'))}")

@@ -39,6 +39,8 @@ class Corpus:
     splits: Mapping[str, Callable[[], Rows]]
     about: str = ""
     expected: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """What a reader must say about how it read the data, such as labels that it took for one."""
 
     def rows(self, split: str) -> Rows:
         if split not in self.splits:

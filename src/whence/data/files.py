@@ -12,6 +12,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -48,15 +49,16 @@ def stored(root: Path, name: str) -> Path:
 
 
 def plain_suffix(path: Path) -> str:
-    """`.csv` for `a.csv` and for `a.csv.gz`."""
-    return Path(path.stem).suffix if path.suffix in SUFFIXES else path.suffix
+    """`.csv` for `a.csv`, `a.CSV` and `a.csv.gz`."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix in SUFFIXES else suffix
 
 
 def _open(path: Path) -> BinaryIO:
     try:
-        if path.suffix == ".gz":
+        if path.suffix.lower() == ".gz":
             return cast(BinaryIO, gzip.open(path, "rb"))
-        return cast(BinaryIO, lzma.open(path, "rb")) if path.suffix == ".xz" else path.open("rb")
+        return cast(BinaryIO, lzma.open(path, "rb")) if path.suffix.lower() == ".xz" else path.open("rb")
     except OSError as error:
         raise BadInput(f"{path}: cannot be opened ({error.strerror}); expected a readable text file") from None
 
@@ -150,6 +152,28 @@ def _fields(source: _Lines, delimiter: str, quoted: bool) -> Iterator[list[str] 
         yield source.trouble() or fields
 
 
+def check_header(path: Path, names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if list(names).count(name) > 1})
+    if twice:
+        raise BadInput(f"{path}: the header names a column twice ({', '.join(map(repr, twice))}); expected different names")
+
+
+def separated_rows(path: Path) -> Numbered:
+    """A CSV file, whose columns may also be separated by semicolons (as many spreadsheets write them) or tabs."""
+    return table_rows(path, _separator(path))
+
+
+def _separator(path: Path) -> str:
+    """The comma, unless the header has none and is split by one of the others."""
+    for line in _Lines(path):
+        for sign in (",", ";", "\t"):
+            with suppress(csv.Error, StopIteration):
+                if len(next(csv.reader([line], delimiter=sign))) > 1:
+                    return sign
+        break
+    return ","
+
+
 def table_rows(
     path: Path, delimiter: str = ",", quoted: bool = True, columns: Sequence[str] | None = None, needs: Sequence[str] = ()
 ) -> Numbered:
@@ -162,8 +186,7 @@ def table_rows(
         if columns is None:
             if isinstance(fields, str):
                 raise BadInput(f"{path}, header: {fields}")
-            if len(set(fields)) != len(fields):
-                raise BadInput(f"{path}: the header names a column twice ({', '.join(fields)}); expected different names")
+            check_header(path, fields)
             missing = [name for name in needs if name not in fields]
             if missing:
                 raise BadInput(f"{path}: no column '{missing[0]}'; it has {', '.join(fields)}")

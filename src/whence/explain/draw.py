@@ -14,17 +14,13 @@ from rich.style import Style
 from rich.text import Text
 
 from whence.data import Example
+from whence.errors import visible
 
 if TYPE_CHECKING:
     from whence.explain.explanation import TokenScores
 
 Spans = Mapping[str, Sequence[Sequence[int]]]
 FOR, AGAINST = (230, 126, 34), (52, 119, 219)
-
-
-def visible(text: str) -> str:
-    """Hostile text made printable: control characters cannot move the cursor, lone surrogates cannot break the encoding."""
-    return "".join(c if c.isprintable() or c == " " else "\ufffd" if 0xD800 <= ord(c) <= 0xDFFF else " " for c in text)
 
 
 def draw_example(example: Example) -> Group:

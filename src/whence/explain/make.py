@@ -6,6 +6,7 @@ from typing import Any
 from whence.data import Example
 from whence.errors import BadInput
 from whence.explain.explanation import TokenScores
+from whence.explain.parameters import filled
 from whence.explain.tokens import Ask, Method, Scored
 from whence.models import HIDE, Classifier, Encoded, Hide
 from whence.run import Request, Runner, Steps, Tick
@@ -36,20 +37,17 @@ def explain(
     """Explain each example's predicted label, or `target`. `parameters` override the method's own defaults."""
     classifier = runner.classifier
     hide = hide or default_hide(classifier)
-    filled = {**method.parameters, **(parameters or {})}
-    unknown_names = sorted(set(parameters or {}) - set(method.parameters))
-    if unknown_names:
-        raise BadInput(f"method '{method.name}' has no parameter {unknown_names}: expected one of {sorted(method.parameters)}")
+    values = filled(method, parameters)
 
     def one(item: Encoded) -> Steps[TokenScores]:
         [base] = yield [Request(item)]
         goal = base.label if target is None else target
-        scored: Scored = yield from method.steps(Ask(item, goal, hide, seed), **filled)
+        scored: Scored = yield from method.steps(Ask(item, goal, hide, seed), **values)
         notes = dict(scored.notes) | ({"unseen_words": float(item.unseen)} if item.unseen else {})
         return TokenScores(
             id=item.example.id, texts=dict(item.example.texts), spans=dict(zip(item.fields, item.spans, strict=True)),
             scores=tuple(float(s) for s in scored.scores), method=method.name, target=classifier.labels[goal],
-            probability=float(base.probabilities[goal]), parameters={**filled, "hide": hide}, notes=notes,
+            probability=float(base.probabilities[goal]), parameters={**values, "hide": hide}, notes=notes,
             model=classifier.fingerprint, seed=seed,
         )  # fmt: skip
 

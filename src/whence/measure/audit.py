@@ -47,6 +47,8 @@ class Audit:
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     explanations: dict[str, list[TokenScores]] = field(default_factory=dict)
     """Explanations made elsewhere, by the name that they get in the table (`whence score`)."""
+    notes: Sequence[str] = ()
+    """What is to be said about how model and data were read; it stands in the report."""
 
 
 Say = Callable[[str], None]
@@ -127,7 +129,8 @@ class _Plan:
     def __init__(self, audit: Audit, classifier: Classifier) -> None:
         self.audit, self.classifier = audit, classifier
         self.hide: Hide = audit.hide or default_hide(classifier)
-        chosen, self.notes = choose_methods(classifier, audit.methods) if audit.methods or not audit.explanations else ([], [])
+        chosen, notes = choose_methods(classifier, audit.methods) if audit.methods or not audit.explanations else ([], [])
+        self.notes = [*audit.notes, *notes]
         # a random explainer is in every comparison, asked for or not
         self.methods: list[Method] = [m for m in chosen if m.name != "random"] + [METHODS["random"]]
         self.measures: list[Measure] = choose_measures(audit.examples, audit.measures)

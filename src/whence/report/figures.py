@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 from matplotlib.ticker import MaxNLocator
 
-from whence.explain.draw import visible
+from whence.errors import visible
 
 Values = Sequence[float]
 

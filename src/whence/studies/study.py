@@ -135,6 +135,29 @@ def run_study(
     return folder.results
 
 
+class _Listing(Context):
+    """Notes the pieces that a study asks for, and answers none."""
+
+    def do(self, pieces: Sequence[Piece]) -> dict[str, Rows]:
+        self._done |= {piece.name: piece for piece in pieces}
+        return {}
+
+
+def list_pieces(
+    study: Study, scale: Scale, seed: int = 0, data_root: Path | None = None, overrides: Mapping[str, Any] | None = None
+) -> list[str]:
+    """Names of the pieces that are known before any of them has run; what they find may decide on further ones."""
+    settings = fill_settings(study, scale, overrides or {})
+    context = _Listing(settings, scale, seed, data_root, lambda line: None, None, LocalEngine())  # type: ignore[arg-type]
+    try:
+        study.run(context)
+    except BadInput:
+        raise
+    except (LookupError, TypeError, ValueError):  # it reads the first result that is not there
+        pass
+    return list(context._done)
+
+
 def _named(items: Sequence[Table] | Sequence[Figure]) -> dict[str, dict[str, Any]]:
     found = {item.name: {key: value for key, value in vars(item).items() if key != "name"} for item in items}
     if len(found) < len(items):

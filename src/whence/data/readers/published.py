@@ -104,7 +104,9 @@ class Published:
 
     def at(self, root: Path) -> "PublishedCorpus":
         splits = {split: _bound(reader, root) for split, reader in self.splits.items()}
-        return PublishedCorpus(self.name, self.task, self.labels, splits, self.about, self.expected, root, self.files)
+        return PublishedCorpus(
+            self.name, self.task, self.labels, splits, self.about, self.expected, root=root, files=self.files
+        )
 
 
 def _bound(reader: Callable[[Path], Rows], root: Path) -> Callable[[], Rows]:

@@ -24,6 +24,7 @@ from torch import Tensor
 from whence.explain.alignments.descent import LEAST_GAIN, descend, padded
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk
 from whence.explain.alignments.objective import GATES, WEIGHT, fidelity, mask_size, size
+from whence.explain.parameters import POSITIVE, STEPS, Range
 from whence.models.alignment import MaskedPairs
 from whence.run import Tick
 from whence.run.masks import MaskRunner, MaskSteps
@@ -169,7 +170,9 @@ METHODS = [
         "steps × samples × (forward + backward), at most",
         arec_cells,
         {"steps": 30, "samples": 8, "learning_rate": 0.3, "start": 1.0, "patience": 10},
+        {"steps": STEPS, "samples": STEPS, "learning_rate": POSITIVE, "start": Range(-100, 100), "patience": STEPS},
         makes_mask=True,
         stochastic=True,
+        passes=lambda p, h, given: (given["steps"] * (given["samples"] + 1), given["steps"] * given["samples"]),
     )
 ]

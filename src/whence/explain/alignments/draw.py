@@ -16,10 +16,10 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Group
 from rich.text import Text
 
-from whence.errors import BadInput
+from whence.errors import BadInput, visible
 from whence.explain.alignment import Alignment
 from whence.explain.alignments.rectangles import Rectangle, phrase_pairs
-from whence.explain.draw import AGAINST, FOR, strengths, visible
+from whence.explain.draw import AGAINST, FOR, strengths
 from whence.run import write_atomically
 
 WIDTH = 100
@@ -175,18 +175,19 @@ def matrix_html(alignment: Alignment) -> str:
 
 
 def save_matrix(alignment: Alignment, path: Path) -> None:
-    """As .svg (ink and ground follow the viewer's light or dark setting) or .png."""
-    if path.suffix == ".svg":
+    """As .svg (ink and ground follow the viewer's light or dark setting), .png or .pdf."""
+    ending = path.suffix.lower()
+    if ending == ".svg":
         drawn = matrix_svg(alignment)
         end = drawn.index(">") + 1
         write_atomically(path, lambda p: p.write_text(f"{drawn[:end]}<style>{_PAPER}</style>{drawn[end:]}", encoding="utf-8"))
-    elif path.suffix == ".png":
-        write_atomically(path, lambda p: _save_png(alignment, p))
+    elif ending in (".png", ".pdf"):
+        write_atomically(path, lambda p: _save_figure(alignment, p, ending[1:]))
     else:
-        raise BadInput(f"{path}: a matrix is saved as .svg or .png; got '{path.suffix}'")
+        raise BadInput(f"{path}: a matrix is saved as .svg, .png or .pdf; got '{path.suffix}'")
 
 
-def _save_png(alignment: Alignment, path: Path) -> None:
+def _save_figure(alignment: Alignment, path: Path, kind: str) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle as Box
@@ -211,4 +212,4 @@ def _save_png(alignment: Alignment, path: Path) -> None:
         width, height = r.right - r.left, r.bottom - r.top
         axes.add_patch(Box((r.left - 0.5, r.top - 0.5), width, height, fill=False, linewidth=1.8, zorder=3, clip_on=False))
         axes.text(r.left + width / 2 - 0.5, r.top + height / 2 - 0.5, name, ha="center", va="center", weight="bold")
-    figure.savefig(path, format="png")
+    figure.savefig(path, format=kind)

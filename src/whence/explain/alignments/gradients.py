@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk
+from whence.explain.parameters import STEPS
 from whence.run import Tick
 from whence.run.masks import MaskRunner
 
@@ -60,6 +61,7 @@ METHODS = [
         "Simonyan et al. 2014",
         "1 forward + 1 backward",
         gradient_cells,
+        passes=lambda p, h, given: (1, 1),
     ),
     AlignmentMethod(
         "integrated_gradients",
@@ -69,5 +71,7 @@ METHODS = [
         "n_steps × (forward + backward)",
         integrated_gradients_cells,
         {"n_steps": 50},
+        {"n_steps": STEPS},
+        passes=lambda p, h, given: (given["n_steps"], given["n_steps"]),
     ),
 ]

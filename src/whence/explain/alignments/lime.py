@@ -11,6 +11,7 @@ M_y is the predicted label's logit. Cost: n_samples forward passes.
 import numpy as np
 
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, by_masks
+from whence.explain.parameters import POSITIVE, SAMPLES
 from whence.explain.tokens.lime import weighted_ridge
 from whence.run.masks import MaskSteps
 
@@ -36,6 +37,8 @@ METHODS = [
         "n_samples forward",
         by_masks(lime_steps),
         {"n_samples": 1000, "width": 0.25, "ridge": 1.0},
+        {"n_samples": SAMPLES, "width": POSITIVE, "ridge": POSITIVE},
         stochastic=True,
+        passes=lambda p, h, given: (given["n_samples"], 0),
     )
 ]

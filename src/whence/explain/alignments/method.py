@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float
 
 from whence.errors import BadInput
 from whence.explain.alignment import Alignment, mask_rows, score_rows
+from whence.explain.parameters import Range, filled
 from whence.models import Classifier, Encoded
 from whence.models.alignment import pair_shape, read_cells
 from whence.run import Runner, Tick
@@ -69,9 +70,13 @@ class AlignmentMethod:
     cost: str
     explain: Explain
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    """Which values a parameter may have; every number has one."""
     makes_mask: bool = False
     """True where the method chooses cells itself; a mask is induced from the scores of the others (measure/alignments)."""
     stochastic: bool = False
+    passes: Callable[[int, int, Mapping[str, Any]], tuple[float, float]] = lambda premise, hypothesis, parameters: (1, 0)
+    """What one pair costs at most: (words of the premise, of the hypothesis, parameters) → (forward, backward) passes."""
 
 
 def by_masks(steps: Callable[..., MaskSteps[Cells]]) -> Explain:
@@ -99,17 +104,14 @@ def explain_alignments(
     """Explain each pair's predicted label. `parameters` override the method's defaults; `tick` counts finished pairs."""
     runner = source if isinstance(source, Runner) else Runner(source)
     classifier = runner.classifier
-    filled = {**method.parameters, **(parameters or {})}
-    unknown_names = sorted(set(filled) - set(method.parameters))
-    if unknown_names:
-        raise BadInput(f"method '{method.name}' has no parameter {unknown_names}: expected one of {sorted(method.parameters)}")
+    values = filled(method, parameters)
     asks, base = pair_asks(runner, encoded, seed), runner.predict(encoded)
-    made = method.explain(asks, MaskRunner(classifier, encoded), tick, **filled)
+    made = method.explain(asks, MaskRunner(classifier, encoded), tick, **values)
     return [
         Alignment(
             id=e.example.id, texts=dict(e.example.texts), spans=dict(zip(e.fields, e.spans, strict=True)),
             scores=score_rows(cells.scores), mask=None if cells.mask is None else mask_rows(cells.mask), method=method.name,
-            target=classifier.labels[ask.target], probability=float(b.probabilities[ask.target]), parameters=filled,
+            target=classifier.labels[ask.target], probability=float(b.probabilities[ask.target]), parameters=values,
             notes={**cells.notes, **({"unseen_words": float(e.unseen)} if e.unseen else {})}, model=classifier.fingerprint,
             seed=seed,
         )

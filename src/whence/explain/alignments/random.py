@@ -15,6 +15,13 @@ def random_cells(asks: Sequence[PairAsk], masks: MaskRunner, tick: Tick | None) 
 
 METHODS = [
     AlignmentMethod(
-        "random", "Random", "Numbers drawn at random: what every method must beat.", "–", "none", random_cells, stochastic=True
+        "random",
+        "Random",
+        "Numbers drawn at random: what every method must beat.",
+        "–",
+        "none",
+        random_cells,
+        stochastic=True,
+        passes=lambda p, h, given: (0, 0),
     )
 ]

@@ -9,6 +9,7 @@ explanation. Cost: m forward + m backward, and 2 forward for the error.
 
 import numpy as np
 
+from whence.explain.parameters import STEPS
 from whence.explain.tokens.gradients import WANT
 from whence.explain.tokens.method import Ask, Method, Scored
 from whence.models import Intervention
@@ -34,5 +35,6 @@ METHODS = [
         "n_steps × (forward + backward) + 2 forward",
         integrated_gradients_steps,
         {"n_steps": 20},
+        {"n_steps": STEPS},
     ),
 ]

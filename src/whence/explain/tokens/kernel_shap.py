@@ -10,6 +10,7 @@ n_samples they are all taken and the values are exact. Cost: at most n_samples +
 import numpy as np
 from jaxtyping import Bool, Float
 
+from whence.explain.parameters import SAMPLES
 from whence.explain.tokens.coalitions import coalitions
 from whence.explain.tokens.method import Ask, Method, Scored
 from whence.run import Request, Steps
@@ -64,6 +65,7 @@ METHODS = [
         "at most n_samples + 2 forward",
         kernel_shap_steps,
         {"n_samples": 256},
+        {"n_samples": SAMPLES},
         stochastic=True,
     ),
 ]

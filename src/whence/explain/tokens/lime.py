@@ -11,6 +11,7 @@ Cost: n_samples forward passes (equal masks are asked once).
 import numpy as np
 from jaxtyping import Bool, Float
 
+from whence.explain.parameters import POSITIVE, SAMPLES
 from whence.explain.tokens.method import Ask, Method, Scored
 from whence.run import Steps
 
@@ -61,6 +62,7 @@ METHODS = [
         "n_samples forward",
         lime_steps,
         {"n_samples": 256, "width": 25.0, "ridge": 1.0},
+        {"n_samples": SAMPLES, "width": POSITIVE, "ridge": POSITIVE},
         stochastic=True,
     ),
 ]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from whence.explain.parameters import Range
 from whence.models import Encoded, Hide, Intervention
 from whence.run import Request, Steps
 
@@ -53,6 +54,9 @@ class Method:
     cost: str
     steps: Callable[..., Steps[Scored]]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Names and defaults."""
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    """Which values a parameter may have; every number has one."""
     needs: frozenset[str] = frozenset()
     """Interventions or extras that the model must offer: "attention"."""
     stochastic: bool = False

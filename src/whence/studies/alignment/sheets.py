@@ -18,10 +18,9 @@ from typing import Literal
 
 from whence.data.corpus import BadRow
 from whence.data.files import table_rows
-from whence.errors import BadInput
+from whence.errors import BadInput, visible
 from whence.explain.alignment import Alignment
 from whence.explain.alignments.draw import matrix_html, pairs_in_words
-from whence.explain.draw import visible
 from whence.run import write_atomically
 
 Kind = Literal["readability", "agreement"]

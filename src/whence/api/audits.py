@@ -1,0 +1,145 @@
+"""Which explanation of a model can be believed: `whence.audit` makes explanations, measures them and says so."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from whence.api.inputs import as_examples, check_limit, check_seed, labels_in
+from whence.api.model import Model, load
+from whence.data import Corpus, Example
+from whence.data.registry import open_corpus
+from whence.data.table import Columns
+from whence.errors import BadInput
+from whence.explain import METHODS, check_hide, choose_methods
+from whence.explain.parameters import check_parameters
+from whence.measure.audit import Audit, Say, run_audit
+from whence.models import Classifier
+from whence.report.audit_report import verdict, write_report
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """A finished audit: `results` is what results.json holds, `path` the HTML report."""
+
+    results: dict[str, Any]
+    path: Path
+
+    @property
+    def verdict(self) -> list[str]:
+        return verdict(self.results)
+
+    def __repr__(self) -> str:
+        return "\n".join([*self.verdict, f"Report: {self.path}"])
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<li>{escape(line)}</li>" for line in self.verdict)
+        return f"<ul>{lines}</ul><code>{escape(str(self.path))}</code>"
+
+
+def audit(
+    model: Any,
+    data: Any,
+    out: str | Path,
+    *,
+    methods: Sequence[str] = (),
+    measures: Sequence[str] = (),
+    split: str | None = None,
+    limit: int | None = None,
+    hide: str | None = None,
+    seed: int = 0,
+    data_root: str | Path | None = None,
+    columns: Columns | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    name: str = "examples",
+    say: Say = print,
+) -> AuditReport:
+    """Explains, measures and compares. Runs, or continues, in the folder `out` and writes `out`/report.html.
+
+    model       a `Model`, or whatever `whence.load` takes
+    data        a corpus name, a file or folder, or examples, dicts, a data frame or a dataset (then `name` says what they are)
+    methods     explainers by name; none means all that fit the model
+    measures    measures by name; none means all that the data allows
+    split       which split to read. Default: test if there is one, else dev, else the first
+    limit       use so many examples, drawn at random with the seed
+    parameters  settings of methods, such as {"lime": {"n_samples": 1000}}
+    """
+    job, classifier = prepare_audit(
+        model, data, methods=methods, measures=measures, split=split, limit=limit, hide=hide, seed=seed, data_root=data_root,
+        columns=columns, parameters=parameters, name=name,
+    )  # fmt: skip
+    return finished(job, classifier, out, say)
+
+
+def prepare_audit(
+    model: Any,
+    data: Any,
+    *,
+    methods: Sequence[str] = (),
+    measures: Sequence[str] = (),
+    split: str | None = None,
+    limit: int | None = None,
+    hide: str | None = None,
+    seed: int = 0,
+    data_root: str | Path | None = None,
+    columns: Columns | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    name: str = "examples",
+) -> tuple[Audit, Classifier]:
+    """The arguments of `audit`, checked and made into the job; nothing is run or written yet."""
+    methods, measures = _names(methods, "methods"), _names(measures, "measures")
+    check_parameters(METHODS, parameters or {}, methods)
+    hiding = None if hide is None else check_hide(hide)
+    loaded = load(model)
+    choose_methods(loaded.classifier, methods)
+    examples, name, split, notes = open_examples(
+        loaded, data, name, split, check_limit(limit), check_seed(seed), data_root, columns
+    )
+    settings = {method: dict(given) for method, given in (parameters or {}).items()}
+    job = Audit(loaded.name, name, split, examples, methods, measures, hiding, seed, settings, notes=notes)
+    return job, loaded.classifier
+
+
+def open_examples(
+    model: Model, data: Any, name: str, split: str | None, limit: int | None, seed: int, root: str | Path | None,
+    columns: Columns | None,
+) -> tuple[list[Example], str, str, list[str]]:  # fmt: skip
+    """(examples, what they are called, their split, notes); the model's outputs are called by the data's labels."""
+    if isinstance(data, str | Path):
+        corpus = open_corpus(data, Path(root) if root is not None else None, columns)
+        split = split or usual_split(corpus)
+        examples, name, labels = corpus.load(split, limit, seed), corpus.name, corpus.labels
+        notes = list(corpus.notes)
+    else:
+        examples, split, notes = as_examples(data, columns=columns)[:limit], split or "–", []
+        labels = labels_in(examples)
+    if any(example.label is not None for example in examples):
+        unnamed = model.labels
+        model.classifier.fit_labels(labels)
+        if model.labels != unnamed:
+            notes.append(
+                f"the model does not name its outputs ({', '.join(unnamed)}): they are taken to be {', '.join(model.labels)}, "
+                "the data's labels in order; if the model was trained with another order, name its outputs with --labels"
+            )
+    return examples, name, split, notes
+
+
+def usual_split(corpus: Corpus) -> str:
+    """What an audit looks at when nothing is said: test, else dev, else the first split."""
+    return next((name for name in ("test", "dev") if name in corpus.splits), next(iter(corpus.splits)))
+
+
+def _names(given: Sequence[str], what: str) -> list[str]:
+    names = [given] if isinstance(given, str) else list(given)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BadInput(f"{what} name '{twice[0]}' twice; expected each once")
+    return names
+
+
+def finished(job: Audit, classifier: Classifier, out: str | Path, say: Say) -> AuditReport:
+    results = run_audit(job, classifier, Path(out), say)
+    path = Path(out) / "report.html"
+    write_report(results, path)
+    return AuditReport(results, path)

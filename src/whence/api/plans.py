@@ -1,0 +1,125 @@
+"""What will it cost? `whence.plan`: passes, steps or pieces, and an estimate of time, before any of it is paid.
+
+Nothing is written, and only a few batches are run, to learn the model's speed. Work that stops early costs less than planned.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from whence.api.audits import prepare_audit
+from whence.api.speed import mask_speed, training_step
+from whence.api.work import architecture_for, check_scale, planted_corpus, training_corpus, training_job
+from whence.data.table import Columns
+from whence.errors import BadInput, unknown
+from whence.explain.alignments import ALIGNMENT_METHODS
+from whence.explain.parameters import check_parameters, filled
+from whence.measure.audit import plan_audit
+from whence.models.alignment import pair_shape
+from whence.studies.planted_model import EPOCHS
+from whence.studies.registry import find_study
+from whence.studies.study import list_pieces
+
+VERBS = ("audit", "explain", "align", "calibrate", "train", "study")
+BACKWARD = 2.0
+"""A backward pass takes about as long as so many forward passes."""
+
+
+def plan(
+    verb: str = "audit",
+    *,
+    model: Any = None,
+    data: Any = None,
+    methods: Sequence[str] = (),
+    measures: Sequence[str] = (),
+    split: str | None = None,
+    limit: int | None = None,
+    hide: str | None = None,
+    seed: int = 0,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    data_root: str | Path | None = None,
+    columns: Columns | None = None,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    scale: str = "small",
+    settings: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The cost of a verb, called with the arguments that the verb itself would get.
+
+    verb       "audit", "explain", "align", "calibrate", "train" or "study"
+    name       of the study; with `scale` and `settings` as in `whence.study`
+    """
+    if verb not in VERBS:
+        raise unknown("verb to plan", verb, VERBS)
+    common: dict[str, Any] = {"split": split, "limit": limit, "seed": seed, "data_root": data_root, "columns": columns}
+    if verb == "study":
+        if name is None:
+            raise BadInput("no study was named; expected one, such as `whence plan study attention`")
+        pieces = list_pieces(
+            find_study(name), check_scale(scale), seed, None if data_root is None else Path(data_root), settings or {}
+        )
+        return {"verb": verb, "study": name, "scale": scale, "pieces": pieces}
+    if verb == "calibrate":
+        corpus = planted_corpus(data or "shortcuts", seed)
+        if model is None:
+            chosen = architecture_for(corpus, None)
+            job = training_job(corpus.name, chosen, epochs=EPOCHS, seed=seed)
+            return {"verb": verb, **training_step(job, corpus)}
+        return {"verb": verb, **_explaining(model, corpus.name, methods, hide, parameters, common | {"limit": limit or 200})}
+    if model is None or data is None:
+        raise BadInput(f"a plan of {verb} needs a model and data; got {'no model' if model is None else 'no data'}")
+    if verb == "train":
+        job = training_job(data, model, options=options, limit=limit, epochs=epochs, batch_size=batch_size, seed=seed)
+        return {"verb": verb, **training_step(job, training_corpus(data, data_root, columns))}
+    if verb == "align":
+        return {"verb": verb, **_aligning(model, data, methods, parameters, common)}
+    if verb == "explain":
+        return {"verb": verb, **_explaining(model, data, methods or ["integrated_gradients"], hide, parameters, common)}
+    job_, classifier = prepare_audit(
+        model, data, methods=methods, measures=measures, hide=hide, parameters=parameters, **common
+    )
+    return {"verb": verb, **plan_audit(job_, classifier)}
+
+
+def _explaining(
+    model: Any, data: Any, methods: Sequence[str], hide: str | None, parameters: Any, common: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Making explanations alone: of an audit's count only what the methods themselves ask."""
+    job, classifier = prepare_audit(model, data, methods=methods, hide=hide, parameters=parameters, **common)
+    whole = plan_audit(job, classifier)
+    asked = {n: p for n, p in whole["passes_per_example"].items() if not methods or n in methods}
+    forward, backward = (sum(p[kind] for p in asked.values()) * whole["examples"] for kind in ("forward", "backward"))
+    tokens = whole["tokens"] / max(1, whole["forward"])  # of one pass
+    speed = whole["tokens_per_second"]
+    seconds = tokens * ((forward - backward) / speed["forward"] + backward / speed["backward"])
+    return {
+        "examples": whole["examples"], "sampled": whole["sampled"], "passes_per_example": asked, "forward": round(forward),
+        "backward": round(backward), "tokens": round(tokens * forward), "seconds": seconds,
+    }  # fmt: skip
+
+
+def _aligning(
+    model: Any, data: Any, methods: Sequence[str], parameters: Mapping[str, Any] | None, common: Mapping[str, Any]
+) -> dict[str, Any]:
+    names = list(methods) or ["arec"]
+    for name in names:
+        if name not in ALIGNMENT_METHODS:
+            raise unknown("method for alignments", name, ALIGNMENT_METHODS)
+    check_parameters(ALIGNMENT_METHODS, parameters or {}, names)
+    job, classifier = prepare_audit(model, data, methods=["random"], **common)
+    encoded = classifier.encode(job.examples)
+    if any(len(e.fields) != 2 for e in encoded):
+        raise BadInput("the data has single texts; expected pairs: alignments lie between two")
+    passes: dict[str, dict[str, float]] = {}
+    for name in names:
+        method = ALIGNMENT_METHODS[name]
+        given = filled(method, (parameters or {}).get(name))
+        costs = [method.passes(*pair_shape(e), given) for e in encoded]
+        passes[name] = {kind: sum(c[i] for c in costs) / len(costs) for i, kind in enumerate(("forward", "backward"))}
+    forward, backward = (sum(p[kind] for p in passes.values()) * len(encoded) for kind in ("forward", "backward"))
+    return {
+        "examples": len(encoded), "passes_per_example": passes, "forward": round(forward), "backward": round(backward),
+        "seconds": (forward + BACKWARD * backward) / mask_speed(classifier, encoded),
+    }  # fmt: skip

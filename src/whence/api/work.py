@@ -1,0 +1,212 @@
+"""Whole jobs in one call: `whence.train`, `whence.calibrate`, `whence.study`. Bad input is refused before any work."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from whence.api.audits import usual_split
+from whence.api.inputs import check_limit, check_seed
+from whence.api.model import load
+from whence.data import Corpus
+from whence.data.registry import open_corpus, planted
+from whence.data.table import Columns
+from whence.errors import BadInput, unknown
+from whence.explain import METHODS, check_hide
+from whence.models import ARCHITECTURES
+from whence.models.build import NAMES
+from whence.models.options import check_options
+from whence.report.study_report import write_study_report
+from whence.run.engine import make_engine
+from whence.studies.calibrate import calibrate as run_calibration
+from whence.studies.planted_model import planted_model
+from whence.studies.registry import find_study
+from whence.studies.study import Scale, run_study
+from whence.teach import Job, Settings, default_settings, parse_objectives, run_job
+from whence.teach.loop import Say, selection
+from whence.teach.objectives import check_options as check_objective_options
+from whence.teach.tasks import Classification
+
+
+def train(
+    data: str | Path,
+    model: str,
+    out: str | Path,
+    *,
+    objectives: Sequence[str] = ("cross_entropy",),
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    vectors: str | Path | None = None,
+    guide: str | None = None,
+    select: str | None = None,
+    limit: int | None = None,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    learning_rate: float | None = None,
+    patience: int | None = None,
+    seed: int = 0,
+    data_root: str | Path | None = None,
+    columns: Columns | None = None,
+    say: Say = print,
+) -> dict[str, Any]:
+    """Trains or fine-tunes a classifier, or continues; returns what `out`/results.json holds. The model is in `out`/model.
+
+    data        a corpus with a training split, or a folder with train.csv (and dev.csv, test.csv)
+    model       "bilstm", "mlp", "decomposable", "esim", "encoder", or the folder or hub id of a Hugging Face model
+    objectives  terms of the loss, "NAME" or "NAME=WEIGHT"; they add up
+    parameters  of the objectives, such as {"saloss": {"prior": "tfidf"}}
+    options     for the model's config, such as {"attention": "uniform"}
+    vectors     a GloVe text file to start from
+    select      the metric that picks the epoch that is kept: "macro_f1", "accuracy", "loss" or "train_loss"
+    guide       attention to impose: "uniform", or the folder of a trained model
+    """
+    job = training_job(
+        data, model, objectives=objectives, parameters=parameters, options=options, vectors=vectors, guide=guide, select=select,
+        limit=limit,        epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, patience=patience, seed=seed,
+    )  # fmt: skip
+    corpus = training_corpus(data, data_root, columns)
+    for note in corpus.notes:
+        say(note)
+    return run_job(job, corpus, Path(out), say)
+
+
+def training_job(
+    data: str | Path, model: str, *, objectives: Sequence[str] = ("cross_entropy",),
+    parameters: Mapping[str, Mapping[str, Any]] | None = None, options: Mapping[str, Any] | None = None,
+    vectors: str | Path | None = None, guide: str | None = None, select: str | None = None,
+    limit: int | None = None, epochs: int | None = None,
+    batch_size: int | None = None, learning_rate: float | None = None, patience: int | None = None, seed: int = 0,
+) -> Job:  # fmt: skip
+    """The arguments of `train`, checked."""
+    given = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "patience": patience}
+    filled = default_settings(model) | {name: value for name, value in given.items() if value is not None}
+    weights = parse_objectives([objectives] if isinstance(objectives, str) else list(objectives))
+    terms = {name: dict(values) for name, values in (parameters or {}).items()}
+    check_objective_options(weights, terms)
+    check_options(model, options or {})
+    if vectors is not None and not Path(vectors).is_file():
+        raise BadInput(
+            f"{vectors}: no such file of vectors; expected a text file of words and numbers, such as glove.6B.100d.txt"
+        )
+    try:
+        settings = Settings(objective=weights, options=terms, select=select, seed=check_seed(seed), **filled)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])).replace("_", "-")
+        raise BadInput(f"{where}: {first['msg'][0].lower()}{first['msg'][1:]}; got {first['input']!r:.60}") from error
+    selection(Classification, settings)
+    return Job(
+        data=str(data), model=model, vectors=None if vectors is None else str(vectors), limit=check_limit(limit),
+        options=dict(options or {}), guide=guide, settings=settings,
+    )  # fmt: skip
+
+
+def training_corpus(data: str | Path, data_root: str | Path | None, columns: Columns | None) -> Corpus:
+    corpus = open_corpus(data, None if data_root is None else Path(data_root), columns)
+    if "train" not in corpus.splits:
+        raise BadInput(
+            f"{data} has no training split, only {', '.join(corpus.splits)}; expected a folder with train.csv (or .tsv, .jsonl,"
+            " .parquet, .xlsx) and, if you have them, dev and test files, or a single file that is called train"
+        )
+    if not corpus.labels:
+        raise BadInput(f"{data} has no labels; expected a column 'label', or --label-column to name it")
+    if len(corpus.labels) < 2:
+        raise BadInput(f"{data} has one label only, '{corpus.labels[0]}'; expected at least two to tell apart")
+    return corpus
+
+
+def calibrate(
+    data: str = "shortcuts",
+    model: Any = None,
+    *,
+    arch: str | None = None,
+    methods: Sequence[str] = (),
+    limit: int | None = 200,
+    hide: str | None = None,
+    seed: int = 0,
+    say: Say = print,
+) -> dict[str, Any]:
+    """Ranks explainers by how well they find reasons that were planted in a corpus.
+
+    model  whatever `whence.load` takes. Default: `arch` is trained on the corpus and kept in the cache
+    arch   "encoder" (default for texts), "bilstm", "mlp"; "esim" (default for pairs), "decomposable"
+    """
+    names = [methods] if isinstance(methods, str) else list(methods)
+    for name in names:
+        if name not in METHODS:
+            raise unknown("method", name, METHODS)
+    hiding = None if hide is None else check_hide(hide)
+    corpus = planted_corpus(data, check_seed(seed))
+    chosen = architecture_for(corpus, arch) if model is None else None
+    if model is not None and arch is not None:
+        raise BadInput(f"both a model and an architecture ('{arch}') were given; expected one: an architecture is trained")
+    examples = corpus.load(usual_split(corpus), check_limit(limit), seed)
+    if model is not None:
+        classifier = load(model).classifier
+        classifier.fit_labels(corpus.labels)
+        if len(classifier.labels) != len(corpus.labels):
+            raise BadInput(
+                f"the model has {len(classifier.labels)} labels ({', '.join(classifier.labels)}) and {data} has "
+                f"{len(corpus.labels)} ({', '.join(corpus.labels)}); expected the same"
+            )
+    else:
+        classifier = planted_model(corpus, chosen or "", seed, say=say)[0]
+    return {"data": data, **run_calibration(classifier, examples, names, hiding, seed)}
+
+
+def planted_corpus(data: str, seed: int) -> Corpus:
+    """One whose reasons are known by construction, and that a classifier can read."""
+    fitting = [name for name, build in planted().items() if build(0).task != "choice"]
+    if data not in fitting:
+        raise BadInput(
+            f"{data} holds no planted reasons for a classifier to find; expected one of {', '.join(sorted(fitting))}"
+        )
+    return open_corpus(data, seed=seed)
+
+
+def architecture_for(corpus: Corpus, arch: str | None) -> str:
+    pairs = corpus.task == "pair"
+    if arch is None:
+        return "esim" if pairs else "encoder"
+    if arch not in NAMES:
+        raise unknown("architecture", arch, NAMES)
+    if arch in ARCHITECTURES and ARCHITECTURES[arch].reads_pairs != pairs:
+        fitting = [name for name in NAMES if name not in ARCHITECTURES or ARCHITECTURES[name].reads_pairs == pairs]
+        kind = "pairs" if pairs else "single texts"
+        raise BadInput(f"{arch} does not read {corpus.name}, a corpus of {kind}; expected one of {', '.join(fitting)}")
+    return arch
+
+
+def study(
+    name: str,
+    scale: str = "small",
+    out: str | Path | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    engine: str = "local",
+    address: str | None = None,
+    data_root: str | Path | None = None,
+    say: Say = print,
+) -> dict[str, Any]:
+    """Repeats a published paper's study, or continues; returns what `out`/results.json holds and writes `out`/report.html.
+
+    scale     "smoke" (planted data, minutes), "small" (real data, an hour or two on two cores), "full" (as in the paper)
+    out       Default: runs/NAME-SCALE
+    settings  in place of the scale's own
+    """
+    found = find_study(name)
+    folder = Path(out) if out is not None else Path("runs") / f"{name}-{scale}"
+    root = None if data_root is None else Path(data_root)
+    chosen = make_engine(engine, address)
+    results = run_study(found, check_scale(scale), folder, check_seed(seed), root, chosen, settings or {}, say)
+    write_study_report(results, folder / "report.html")
+    return results
+
+
+def check_scale(scale: str) -> Scale:
+    for known in get_args(Scale):
+        if scale == known:
+            return known
+    raise unknown("scale", scale, get_args(Scale))
