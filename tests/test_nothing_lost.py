@@ -63,3 +63,15 @@ def test_a_run_is_never_put_where_something_else_is(
             assert out in capsys.readouterr().err.splitlines()[-1]
     assert [path.name for path in tmp_path.iterdir()] == ["texts.csv"]
     assert texts.read_text() == before
+
+
+def test_a_wrong_setting_does_not_stand_in_the_way_of_the_right_one(
+    model: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "out")
+    audit = ["audit", "--model", str(model), "--data", str(texts), "--method", "lime", "--measure", "loo_tau", "--out", out]
+    assert whence([*audit, "--set", "lime.foo=1"], monkeypatch) == 2
+    assert whence([*audit, "--set", "lime.n_samples=20"], monkeypatch) == 0
+    train = ["train", "--model", "mlp", "--data", "reviews", "--limit", "40", "--epochs", "1", "--out", f"{out}-train"]
+    assert whence([*train, "--guide", str(tmp_path / "nobody")], monkeypatch) == 2
+    assert whence(train, monkeypatch) == 0

@@ -49,7 +49,8 @@ def test_a_folder_that_is_not_of_a_run_is_never_replaced(tmp_path: Path) -> None
 
 
 def test_a_folder_of_a_run_is_replaced_whole(tmp_path: Path) -> None:
-    RunFolder(tmp_path, {})
+    with RunFolder(tmp_path, {}):
+        pass
     replace_folder(tmp_path / "model", filled("one"))
     replace_folder(tmp_path / "model", filled("two"))
     assert names(tmp_path / "model") == ["two"]
@@ -57,7 +58,8 @@ def test_a_folder_of_a_run_is_replaced_whole(tmp_path: Path) -> None:
 
 
 def test_a_folder_survives_a_kill_between_its_two_moves(tmp_path: Path) -> None:
-    RunFolder(tmp_path, {})
+    with RunFolder(tmp_path, {}):
+        pass
     replace_folder(tmp_path / "model", filled("one"))
     (tmp_path / "model").rename(tmp_path / ".model.old")  # killed here
 
@@ -72,7 +74,8 @@ def test_a_folder_survives_a_kill_between_its_two_moves(tmp_path: Path) -> None:
 
 
 def test_a_move_that_fails_brings_the_old_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    RunFolder(tmp_path, {})
+    with RunFolder(tmp_path, {}):
+        pass
     replace_folder(tmp_path / "model", filled("one"))
     rename, moves = Path.rename, []
 

@@ -64,10 +64,15 @@ def run_audit(audit: Audit, classifier: Classifier, out: Path, say: Say = print)
             f"{audit.data}: {len(repeated)} ids occur more than once, such as '{repeated[0]}'; expected one id for each example"
         )
     plan = _Plan(audit, classifier)
-    folder = RunFolder(out, plan.config())
-    if folder.results is not None:
-        say(f"{out} is finished already")
-        return folder.results
+    with RunFolder(out, plan.config(), say) as folder:
+        if folder.results is not None:
+            say(f"{out} is finished already")
+            return folder.results
+        return _run(plan, folder, say)
+
+
+def _run(plan: "_Plan", folder: RunFolder, say: Say) -> dict[str, Any]:
+    out = folder.path
     for note in plan.notes:
         say(note)
     shards = _shards(plan.encoded)
@@ -79,14 +84,14 @@ def run_audit(audit: Audit, classifier: Classifier, out: Path, say: Say = print)
         for i, shard in enumerate(shards):
             rows_here = finished[i]
             if rows_here is None:
-                runner = Runner(classifier)
+                runner = Runner(plan.classifier)
                 rows_here = _shard_rows(plan, shard, runner, tick)
                 busy += runner.paid.model_seconds
                 folder.write_shard(f"{i:05d}", rows_here)
             rows += rows_here
     seconds = time.perf_counter() - started
     write_json(out / "timing.json", {"seconds": seconds, "model_seconds": busy, "examples": len(plan.encoded) - done})
-    results = summarise(plan.about(), plan.method_facts(), plan.measures, rows, plan.encoded, plan.notes, audit.seed)
+    results = summarise(plan.about(), plan.method_facts(), plan.measures, rows, plan.encoded, plan.notes, plan.audit.seed)
     save_explanations(out / "explanations.jsonl", (TokenScores.from_dict(json.loads(row["explanation"])) for row in rows))
     folder.finish(results)
     return folder.results or results

@@ -2,8 +2,8 @@
 
 from whence.run.cache import cache_folder
 from whence.run.engine import Piece
-from whence.run.files import check_file, read_json, replace_folder, write_atomically, write_json
-from whence.run.folder import RunFolder, digest, versions
+from whence.run.files import check_file, read_json, remove, replace_folder, write_atomically, write_json
+from whence.run.folder import RunFolder, digest, read_rows, versions
 from whence.run.plan import DryRunner, Speed, measure_speed
 from whence.run.progress import progress
 from whence.run.runner import Paid, Request, Result, Runner, Steps, Tick
@@ -25,6 +25,8 @@ __all__ = [
     "measure_speed",
     "progress",
     "read_json",
+    "read_rows",
+    "remove",
     "replace_folder",
     "versions",
     "write_atomically",

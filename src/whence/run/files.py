@@ -13,7 +13,7 @@ import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,11 +86,16 @@ def put_back(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """A file or folder of ours, if it is there."""
+    """A file or folder of ours, if it is there; what cannot be removed now does no harm and is removed by the next run."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def is_temporary(path: Path) -> bool:
+    return _TEMPORARY.fullmatch(path.name) is not None
 
 
 def remove_leftovers(folder: Path, everyone: bool = False) -> None:
@@ -116,13 +121,14 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     write_atomically(path, lambda p: p.write_text(text, encoding="utf-8"))
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path, remedy: str = "expected a JSON object") -> dict[str, Any]:
+    """`remedy` tells the user what to do where it is damaged."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: cannot be read as JSON ({error})") from error
+        raise BadInput(f"{path}: cannot be read as JSON ({error}); {remedy}") from error
     if not isinstance(value, dict):
-        raise BadInput(f"{path}: holds {json.dumps(value):.40}; expected a JSON object")
+        raise BadInput(f"{path}: holds {json.dumps(value):.40}, which is no JSON object; {remedy}")
     return value
 
 

@@ -105,21 +105,26 @@ def run_study(
 ) -> dict[str, Any]:
     """Runs, continues, or returns what is there; the value is that of results.json."""
     settings = fill_settings(study, scale, overrides or {})
-    filled = settings.model_dump(mode="json")
-    folder = RunFolder(out.resolve(), {"study": study.name, "scale": scale, "seed": seed, "settings": filled})
-    if folder.results is not None:
-        say(f"{out} is finished; these are its results")
-        return folder.results
     root = None if data_root is None else data_root.expanduser().resolve()
-    found = study.run(Context(settings, scale, seed, root, say, folder, engine or LocalEngine()))
+    config = {"study": study.name, "scale": scale, "seed": seed, "settings": settings.model_dump(mode="json")}
+    with RunFolder(out.resolve(), config, say) as folder:
+        return _run(study, Context(settings, scale, seed, root, say, folder, engine or LocalEngine()))
+
+
+def _run(study: Study, context: Context) -> dict[str, Any]:
+    folder, filled = context.folder, context.settings.model_dump(mode="json")
+    if folder.results is not None:
+        context.say(f"{folder.path} is finished; these are its results")
+        return folder.results
+    found = study.run(context)
     spent = piece_seconds(folder)
     results = {
         "study": study.name,
         "title": study.title,
         "paper": study.paper,
         "about": study.about,
-        "scale": scale,
-        "seed": seed,
+        "scale": context.scale,
+        "seed": context.seed,
         "settings": filled,
         "reduced": reduced(filled, study.settings("full").model_dump(mode="json")),
         "tables": _named(found.tables),

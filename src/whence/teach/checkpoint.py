@@ -3,13 +3,17 @@
 No pickle. A checkpoint is a folder that is moved into place when whole.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from whence.errors import BadInput
 from whence.run import read_json, replace_folder, write_atomically, write_json
 
 
@@ -33,18 +37,37 @@ def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
     """Put model, optimiser and random state back as they were; None if there is no checkpoint."""
     if not (folder / "state.json").exists():
         return None
-    model.load_state_dict(load_file(folder / "model.safetensors"))
-    moments: dict[int, dict[str, Tensor]] = {}
-    for key, value in load_file(folder / "optimizer.safetensors").items():
-        index, name = key.split("/")
-        moments.setdefault(int(index), {})[name] = value
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
-    random = load_file(folder / "random.safetensors")
-    torch.set_rng_state(random["cpu"])
-    for i in range(torch.cuda.device_count()):
-        if f"cuda{i}" in random:
-            torch.cuda.set_rng_state(random[f"cuda{i}"], i)
-    return read_json(folder / "state.json")
+    load_weights(folder / "model.safetensors", model)
+    with _whole(folder / "optimizer.safetensors") as file:
+        moments: dict[int, dict[str, Tensor]] = {}
+        for key, value in load_file(file).items():
+            index, name = key.split("/")
+            moments.setdefault(int(index), {})[name] = value
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+    with _whole(folder / "random.safetensors") as file:
+        random = load_file(file)
+        torch.set_rng_state(random["cpu"])
+        for i in range(torch.cuda.device_count()):
+            if f"cuda{i}" in random:
+                torch.cuda.set_rng_state(random[f"cuda{i}"], i)
+    return read_json(folder / "state.json", REMEDY.format(folder))
+
+
+def load_weights(file: Path, model: nn.Module) -> None:
+    with _whole(file):
+        model.load_state_dict(load_file(file))
+
+
+REMEDY = "remove {} and run the same command again: the training starts anew"
+
+
+@contextmanager
+def _whole(file: Path) -> Iterator[Path]:
+    try:
+        yield file
+    except (OSError, SafetensorError, KeyError, ValueError, RuntimeError, TypeError) as error:
+        gone = file.parent if file.parent.name == "checkpoint" else file.parent / "checkpoint"
+        raise BadInput(f"{file}: cannot be read ({f'{error}':.100}); {REMEDY.format(gone)}") from error
 
 
 def save_weights(file: Path, model: nn.Module) -> None:

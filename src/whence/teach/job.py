@@ -5,19 +5,17 @@ results.json. While it runs it also holds checkpoint/ and the best weights so fa
 """
 
 import random
-import shutil
 import time
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 from transformers import set_seed
 
 from whence.data import Corpus, Example
 from whence.errors import BadInput
 from whence.models.build import NAMES, build_model
-from whence.run import RunFolder, cache_folder, replace_folder, versions
+from whence.run import RunFolder, cache_folder, read_rows, remove, replace_folder, versions
 from whence.teach.depends import depends_on, hub_version
 from whence.teach.guide import imposed
 from whence.teach.loop import Say, selection, train
@@ -53,9 +51,18 @@ def default_settings(model: str) -> dict[str, Any]:
 
 def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print) -> dict[str, Any]:
     """Train, or continue, or return what is already there."""
-    started = time.monotonic()
     job, splits, notes, config = _prepare(job, corpus)
-    folder = RunFolder(out, config)
+    with RunFolder(out, config, say) as folder:
+        results = _run(job, corpus, splits, notes, folder, say)
+        for leftover in ("checkpoint", "best.safetensors"):
+            remove(out / leftover)
+        return results
+
+
+def _run(
+    job: Job, corpus: Corpus, splits: dict[str, list[Example]], notes: list[str], folder: RunFolder, say: Say
+) -> dict[str, Any]:
+    started, out = time.monotonic(), folder.path
     if folder.results is not None:
         say(f"{out} is finished already")
         return folder.results
@@ -71,8 +78,6 @@ def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print) -> dict[str, 
     replace_folder(out / "model", task.save)
     results["seconds"] = time.monotonic() - started
     folder.finish(results)
-    shutil.rmtree(out / "checkpoint")
-    (out / "best.safetensors").unlink()
     return results
 
 
@@ -140,4 +145,5 @@ def _splits(corpus: Corpus, job: Job) -> tuple[dict[str, list[Example]], list[st
 
 def read_predictions(folder: Path, split: str) -> list[dict[str, Any]]:
     """What a finished training said of dev or test: id, label, predicted, probabilities."""
-    return pq.read_table(folder / "shards" / f"predictions-{split}.parquet").to_pylist()
+    file = folder / "shards" / f"predictions-{split}.parquet"
+    return read_rows(file, f"remove {folder} and run the same command again")

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 from torch import nn
 from transformers import set_seed
 
 from whence.data import Example
 from whence.errors import BadInput, unknown
 from whence.run import progress
-from whence.teach.checkpoint import load_checkpoint, save_checkpoint, save_weights
+from whence.teach.checkpoint import load_checkpoint, load_weights, save_checkpoint, save_weights
 from whence.teach.objectives import Term, total, what_is_read, wished_selection
 from whence.teach.settings import Settings
 from whence.teach.tasks.task import Metric, Scores, Split, Task
@@ -96,7 +95,7 @@ def train(
         state.update(epoch=state["epoch"] + 1, step=0, loss=0.0)
         save_checkpoint(folder / "checkpoint", model, optimizer, state)
         saved = time.monotonic()
-    model.load_state_dict(load_file(folder / "best.safetensors"))
+    load_weights(folder / "best.safetensors", model)
     model.eval()
     best = state["history"][state["best_epoch"]]
     return {"dev": best["dev"], "best_epoch": best["epoch"], "history": state["history"]}
