@@ -6,6 +6,7 @@ from tiny import examples_for
 
 from whence.data import Example
 from whence.explain import METHODS, TokenScores, default_hide, explain
+from whence.measure.edit import MEASURES as EDIT
 from whence.measure.erasure import MEASURES as ERASURE
 from whence.measure.loo_tau import MEASURES as LOO_TAU
 from whence.measure.measure import Judged, Measure
@@ -13,7 +14,7 @@ from whence.measure.plausibility import plausibility_measures
 from whence.models import Classifier
 from whence.run import Runner
 
-ALL: dict[str, Measure] = {measure.name: measure for measure in (*ERASURE, *LOO_TAU, *plausibility_measures(0.3))}
+ALL: dict[str, Measure] = {measure.name: measure for measure in (*ERASURE, *LOO_TAU, *EDIT, *plausibility_measures(0.3))}
 ODD = (
     "", " ", "good", "good good", "👩‍👩‍👧 ❤️ ok", "שלום עולם", "<script>alert('x')</script>", "a\ud800b \udfff", "x" * 100,
     "[MASK] [SEP]", "漢字かな mixed",
@@ -21,12 +22,15 @@ ODD = (
 
 
 def examples(classifier: Classifier) -> list[Example]:
-    """Odd texts and plain ones, each with its first half marked."""
+    """Odd texts and plain ones, each with its first half marked, as by people and as edited."""
     pair = classifier.own and classifier.model.reads_pairs
     odd = [Example(str(i), {"premise": t, "hypothesis": "a dog slept"} if pair else {"text": t}) for i, t in enumerate(ODD)]
+    halves = [
+        {name: ((0, len(text) // 2 + 1),) for name, text in e.texts.items() if text} for e in odd + examples_for(classifier)[:2]
+    ]
     return [
-        Example(e.id, e.texts, highlights=({name: ((0, len(text) // 2 + 1),) for name, text in e.texts.items() if text},))
-        for e in odd + examples_for(classifier)[:2]
+        Example(e.id, e.texts, highlights=(half,), edits=half)
+        for e, half in zip(odd + examples_for(classifier)[:2], halves, strict=True)
     ]
 
 

@@ -69,6 +69,7 @@ def flaw(example: Example, corpus: Corpus) -> str | None:
         return f"{len(example.choices)} choices; expected {len(corpus.labels)}"
     spans = [(name, span) for marked in example.highlights for name, several in marked.items() for span in several]
     spans += [(name, span) for pair in example.pairs for name, span in zip(FIELDS[corpus.task], pair, strict=True)]
+    spans += [(name, span) for name, several in example.edits.items() for span in several]
     for name, (start, end) in spans:
         size = len(example.texts.get(name, ""))
         if not 0 <= start < end <= size:

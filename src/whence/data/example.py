@@ -27,7 +27,7 @@ class Example:
 
     The label of a question is the letter of the right choice. `highlights` has one entry per annotator. `pairs` are gold
     alignments: (span in the first text, span in the second). `meta` keeps what only some corpora have (a parse, a subcase, a
-    template), as strings.
+    template), as strings. `edits` are the spans by field that a counterpart with another label lacks (`counterfactual`).
     """
 
     id: str
@@ -38,6 +38,7 @@ class Example:
     explanations: tuple[str, ...] = ()
     pairs: tuple[tuple[Span, Span], ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
+    edits: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
 
     @property
     def answer(self) -> str | None:
@@ -51,3 +52,7 @@ class Example:
         """Words of field `name` that any annotator marked → bool[words]."""
         marked = [span for annotator in self.highlights for span in annotator.get(name, ())]
         return covered(word_spans(self.texts[name]), marked)
+
+    def edited_words(self, name: str) -> np.ndarray:
+        """Words of field `name` that the counterpart lacks → bool[words]."""
+        return covered(word_spans(self.texts[name]), self.edits.get(name, ()))

@@ -10,6 +10,7 @@ from typing import Any
 
 from whence.data import hub
 from whence.data.corpus import Corpus
+from whence.data.counterfactual import PREFIX, open_counterfactual
 from whence.data.eraser import is_eraser, open_eraser
 from whence.data.files import data_root, stored
 from whence.data.joined import SIGN, joined
@@ -45,7 +46,8 @@ def open_corpus(
 
     Names joined with "+" are read as one corpus (`joined`). Published corpora are looked for below `root`, else below the
     environment variable WHENCE_DATA; with neither, those that the Hugging Face hub has are fetched from there. `columns` and
-    `labels` are for files, `seed` for planted corpora.
+    `labels` are for files, `seed` for planted corpora. "counterfactual:" before a file, folder, `reviews` or `scenes` reads, or
+    plants, pairs of texts that differ in a few words and in their label.
     """
     name = str(name_or_path)
     path = Path(name).expanduser()
@@ -56,6 +58,8 @@ def open_corpus(
         return PUBLISHED[name].at(data_root(root))
     if named and name in planted():
         return planted()[name](seed)
+    if named and name.startswith(PREFIX):
+        return _counterfactual(name.removeprefix(PREFIX), labels, seed)
     parts = name.split(SIGN)
     if named and len(parts) > 1 and set(parts) <= {*PUBLISHED, *planted()}:
         return joined([open_corpus(part, root, seed=seed) for part in parts])
@@ -66,6 +70,12 @@ def open_corpus(
     if not named or is_table(path) or len(path.parts) > 1:
         raise BadInput(f"{name}: no such file or folder; expected a file (.csv, .tsv, .jsonl), a folder, or a corpus's name")
     raise unknown("corpus", name, names())
+
+
+def _counterfactual(source: str, labels: Sequence[str] | None, seed: int) -> Corpus:
+    from whence.data.planted.counterparts import COUNTERPARTS, planted_pairs
+
+    return planted_pairs(source, seed) if source in COUNTERPARTS else open_counterfactual(Path(source).expanduser(), labels)
 
 
 def catalogue(root: Path | None = None) -> list[dict[str, Any]]:

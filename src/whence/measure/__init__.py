@@ -4,25 +4,32 @@ from collections.abc import Sequence
 
 from whence.data import Example
 from whence.errors import BadInput, unknown
-from whence.measure import erasure, loo_tau
+from whence.measure import edit, erasure, loo_tau
 from whence.measure.measure import Judged, Measure, Value
 from whence.measure.plausibility import plausibility_measures
 
 FAITHFULNESS: dict[str, Measure] = {m.name: m for file in (erasure, loo_tau) for m in file.MEASURES}
 PLAUSIBILITY = tuple(m.name for m in plausibility_measures(0.2))
-NAMES = (*FAITHFULNESS, *PLAUSIBILITY)
+EDIT: dict[str, Measure] = {m.name: m for m in edit.MEASURES}
+NAMES = (*FAITHFULNESS, *PLAUSIBILITY, *EDIT)
 
 
 def choose_measures(examples: Sequence[Example], names: Sequence[str] = ()) -> list[Measure]:
-    """The named measures; with no names, all that the corpus allows: plausibility needs human highlights."""
+    """The named measures; with no names, all that the corpus allows.
+
+    Plausibility needs human highlights, and pointing at the edit needs counterfactual pairs.
+    """
     for name in names:
         if name not in NAMES:
             raise unknown("measure", name, NAMES)
     share = _highlighted_share(examples)
+    edited = any(example.edits for example in examples)
     available = dict(FAITHFULNESS) | ({m.name: m for m in plausibility_measures(share)} if share else {})
-    missing = [name for name in names if name not in available]
-    if missing:
-        raise BadInput(f"{', '.join(missing)} needs human highlights, and none of these {len(examples)} examples has any")
+    available |= EDIT if edited else {}
+    for name in names:
+        if name not in available:
+            what = "counterfactual pairs" if name in EDIT else "human highlights"
+            raise BadInput(f"{name} needs {what}, and none of these {len(examples)} examples has any")
     return [available[name] for name in names] if names else list(available.values())
 
 
@@ -33,4 +40,4 @@ def _highlighted_share(examples: Sequence[Example]) -> float:
     return float(sum(shares) / len(shares)) if shares else 0.0
 
 
-__all__ = ["FAITHFULNESS", "NAMES", "PLAUSIBILITY", "Judged", "Measure", "Value", "choose_measures"]
+__all__ = ["EDIT", "FAITHFULNESS", "NAMES", "PLAUSIBILITY", "Judged", "Measure", "Value", "choose_measures"]

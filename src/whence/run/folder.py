@@ -34,7 +34,7 @@ def digest(examples: Iterable[Example]) -> str:
     hashed = hashlib.sha256()
     for example in examples:
         said = [dict(annotator) for annotator in example.highlights]
-        about = [example.choices, said, example.explanations, example.pairs, dict(example.meta)]
+        about = [example.choices, said, example.explanations, example.pairs, dict(example.meta), dict(example.edits)]
         hashed.update(json.dumps([example.id, dict(example.texts), example.label, about]).encode())
     return hashed.hexdigest()[:16]
 

@@ -1,7 +1,10 @@
 """Attention as explanation: the pooled attention α_i, head-averaged ([CLS] row of the last layer, or a BiLSTM's one layer).
 
   attention            α_i                       (1 forward)
-  attention_gradient   α_i · ∂ŷ/∂α_i             (1 forward + 1 backward; Serrano & Smith 2019; heads averaged first)
+  attention_gradient   α_i · ∂ŷ/∂α_i             (1 forward + 1 backward; Serrano & Smith 2019)
+
+With H heads, both factors are means over heads: (1/H Σ_h α_hi) · (1/H Σ_h ∂ŷ/∂α_hi). It is the product of means, not the mean
+of the head-wise products: heads that disagree in sign cancel.
 
 Special tokens get attention too; it is left out, not shared among the words.
 """
