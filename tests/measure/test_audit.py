@@ -1,11 +1,12 @@
 """The audit: resumes to the same bytes, finds what was planted, always has random in the table, counts what it left out."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from tiny import own_model, pairs, texts, tiny_bert, tiny_gpt2
+from tiny import MODELS, own_model, pairs, texts, tiny_bert, tiny_gpt2
 
 import whence
 import whence.measure.audit as audit_module
@@ -111,6 +112,64 @@ def test_foreign_explanations_must_fit(tmp_path: Path, bert: object) -> None:
     moved = [Example(e.id, {"text": e.texts["text"] + "!"}, e.label) for e in texts()]
     with pytest.raises(BadInput, match="another text"):
         run_audit(job(moved, explanations={"f": made}), bert, tmp_path / "b", quiet)  # type: ignore[arg-type]
+
+
+def test_explanations_never_take_the_place_of_our_own(tmp_path: Path, bert: object) -> None:
+    made = whence.load(bert).explain(texts(), method="gradient_l2")
+    with pytest.raises(BadInput, match="called 'random', as a method of ours is"):
+        run_audit(job(texts(), explanations={"random": made}), bert, tmp_path / "a", quiet)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="'0' occurs more than once"):
+        run_audit(job(texts(), explanations={"f": [*made, made[0]]}), bert, tmp_path / "b", quiet)  # type: ignore[arg-type]
+    spans = {"text": ((0, 2), *made[0].spans["text"][1:])}
+    with pytest.raises(BadInput, match="other words"):
+        run_audit(
+            job(texts(), explanations={"f": [replace(made[0], spans=spans), *made[1:]]}),
+            bert,
+            tmp_path / "c",
+            quiet,  # type: ignore[arg-type]
+        )
+    assert list(tmp_path.iterdir()) == [], "refused before anything is written"
+
+
+def test_the_same_method_or_label_twice_is_refused(tmp_path: Path, bert: Classifier) -> None:
+    for wrong in ({"methods": ["lime", "lime"]}, {"measures": ["loo_tau", "loo_tau"]}):
+        with pytest.raises(BadInput, match="occurs more than once"):
+            run_audit(job(texts(), **wrong), bert, tmp_path / "a", quiet)
+    bert.labels = ("a", "b", "a")
+    with pytest.raises(BadInput, match="labels of the model: 'a' occurs more than once"):
+        run_audit(job(texts()), bert, tmp_path / "a", quiet)
+
+
+def test_other_names_of_the_labels_are_another_run(tmp_path: Path, bert: Classifier) -> None:
+    some = job(texts(), methods=["attention"], measures=["decision_flip"])
+    run_audit(some, bert, tmp_path / "a", quiet)
+    bert.labels = ("x", "y", "z")
+    with pytest.raises(BadInput, match=r"'labels' is \["):
+        run_audit(some, bert, tmp_path / "a", quiet)
+
+
+@pytest.mark.parametrize("kind", ["bert", "gpt2", "bilstm"])
+def test_texts_without_words_are_counted_and_said(tmp_path: Path, kind: str) -> None:
+    torch.manual_seed(0)
+    classifier = MODELS[kind]()
+    odd = ["", " \n ", "\t"]
+    empty = [Example(f"e{i}", {"text": text}, "neutral") for i, text in enumerate(odd)]
+    some = [Example("zero", {"text": "\u200b"}), Example("one", {"text": "good"}), Example("dot", {"text": "."}), *texts()]
+    said: list[str] = []
+    results = run_audit(job([*empty, *some]), classifier, tmp_path / "run", said.append)
+    lost = results["audit"]["texts_without_words"]
+    assert lost == 3 + (kind == "bert"), "BERT's tokenizer drops a zero-width space"
+    assert results["audit"]["examples"] == len(some) + 3 - lost
+    [note] = [note for note in results["notes"] if "no word" in note]
+    assert note in said
+    assert note.startswith(f"{lost} of {len(some) + 3} examples")
+    assert {line["n"] for line in results["table"] if line["measure"] == "decision_flip"} == {results["audit"]["examples"]}
+    alone = run_audit(job(some), classifier, tmp_path / "alone", quiet)
+    flips = [[x["value"] for x in r["table"] if x["measure"] == "decision_flip"] for r in (results, alone)]
+    assert flips[0] == flips[1], "what is left out changes nothing"
+    with pytest.raises(BadInput, match="in none of its 3 texts"):
+        run_audit(job(empty), classifier, tmp_path / "none", quiet)
+    assert not (tmp_path / "none").exists()
 
 
 def test_the_five_line_interface(tmp_path: Path, bert: object) -> None:

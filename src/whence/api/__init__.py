@@ -11,10 +11,11 @@ report                                               # shows itself in a noteboo
 from whence.api.audits import AuditReport, audit, prepare_audit, usual_split
 from whence.api.model import Model, load
 from whence.api.plans import plan
-from whence.api.scores import read_explanations, score
+from whence.api.scores import score
 from whence.api.work import calibrate, study, train
 from whence.data import Example
 from whence.data.registry import open_corpus
+from whence.explain.given import read_explanations
 
 __all__ = [
     "AuditReport", "Example", "Model", "audit", "calibrate", "load", "open_corpus", "plan", "prepare_audit",

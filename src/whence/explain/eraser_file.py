@@ -11,7 +11,7 @@ label.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -87,22 +87,27 @@ def load_eraser(path: Path, examples: Sequence[Example], method: str = "eraser")
     Where a text has no soft scores, its hard rationale counts as 1 inside and 0 outside; a text that a row does not mention
     gets zeros. The probability is NaN where the file has no score for the label.
     """
+    return [explanation for _, explanation in eraser_rows(path, examples, method)]
+
+
+def eraser_rows(path: Path, examples: Sequence[Example], method: str) -> Iterator[tuple[int, TokenScores]]:
+    """(row number, explanation)."""
     known = {example.id: example for example in examples}
     if len(known) != len(examples):
         raise BadInput(f"{path}: {len(examples) - len(known)} of the examples share an id; expected a different id for each")
-    loaded: dict[str, TokenScores] = {}
+    seen: set[str] = set()
     for item in json_rows(path):
         if isinstance(item, BadRow):
             raise BadInput(str(item))
         number, row = item
         try:
             explanation = _explanation(row, known, method)
-            if explanation.id in loaded:
+            if explanation.id in seen:
                 raise BadInput(f"annotation_id '{explanation.id}' for the second time; expected one row for each example")
         except BadInput as problem:
             raise BadInput(f"{path}, row {number}: {problem}") from None
-        loaded[explanation.id] = explanation
-    return list(loaded.values())
+        seen.add(explanation.id)
+        yield number, explanation
 
 
 def _explanation(row: Row, known: Mapping[str, Example], method: str) -> TokenScores:

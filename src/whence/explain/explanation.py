@@ -73,6 +73,12 @@ class TokenScores:
     def from_dict(cls, row: Mapping[str, Any]) -> "TokenScores":
         """Raises KeyError, TypeError or BadInput where the row is not an explanation."""
         given = {k: v for k, v in row.items() if k != "format"}
+        texts = [*given["texts"].values(), *(given.get(key, "") for key in ("id", "method", "target", "model"))]
+        numbers = [given["probability"], *given.get("notes", {}).values(), given.get("seed", 0)]
+        if not all(isinstance(text, str) for text in texts) or not isinstance(given.get("parameters", {}), dict):
+            raise TypeError("texts, id, method, target and model are strings, parameters an object")
+        if not all(isinstance(number, int | float) for number in numbers):
+            raise TypeError("probability, notes and seed are numbers")
         given["spans"] = read_spans(row)
         given["scores"] = tuple(float(score) for score in given["scores"])
         return cls(**given)

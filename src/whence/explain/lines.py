@@ -1,7 +1,7 @@
 """Explanations as JSON lines, one on each; what is loaded equals what was saved."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -26,7 +26,11 @@ def save_lines(path: Path, explanations: Iterable[Storable]) -> None:
 
 
 def load_lines(path: Path, format_: str, from_dict: Callable[[Mapping[str, Any]], Value]) -> list[Value]:
-    loaded = []
+    return [value for _, value in numbered_lines(path, format_, from_dict)]
+
+
+def numbered_lines(path: Path, format_: str, from_dict: Callable[[Mapping[str, Any]], Value]) -> Iterator[tuple[int, Value]]:
+    """(row number, explanation)."""
     for item in json_rows(path):
         if isinstance(item, BadRow):
             raise BadInput(str(item))
@@ -34,10 +38,9 @@ def load_lines(path: Path, format_: str, from_dict: Callable[[Mapping[str, Any]]
         if value.get("format") != format_:
             raise BadInput(f'{path}, row {row}: format is {json.dumps(value.get("format"))}; expected "{format_}"')
         try:
-            loaded.append(from_dict(value))
+            yield row, from_dict(value)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BadInput(f"{path}, row {row}: not an explanation of this format ({error!r})") from error
-    return loaded
 
 
 def read_spans(row: Mapping[str, Any]) -> dict[str, tuple[Span, ...]]:

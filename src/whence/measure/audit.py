@@ -56,13 +56,6 @@ Say = Callable[[str], None]
 
 def run_audit(audit: Audit, classifier: Classifier, out: Path, say: Say = print) -> dict[str, Any]:
     """Run or continue; returns what results.json holds."""
-    if not audit.examples:
-        raise BadInput(f"{audit.data}: no examples to audit; expected at least one")
-    repeated = [name for name, times in Counter(e.id for e in audit.examples).items() if times > 1]
-    if repeated:
-        raise BadInput(
-            f"{audit.data}: {len(repeated)} ids occur more than once, such as '{repeated[0]}'; expected one id for each example"
-        )
     plan = _Plan(audit, classifier)
     with RunFolder(out, plan.config(), say) as folder:
         if folder.results is not None:
@@ -138,13 +131,22 @@ class _Plan:
         self.notes = [*audit.notes, *notes]
         # a random explainer is in every comparison, asked for or not
         self.methods: list[Method] = [m for m in chosen if m.name != "random"] + [METHODS["random"]]
+        _check(audit, classifier)
         self.measures: list[Measure] = choose_measures(audit.examples, audit.measures)
-        self.encoded: list[Encoded] = classifier.encode(audit.examples)
+        every = classifier.encode(audit.examples)
+        self.encoded: list[Encoded] = [e for e in every if e.seen.any()]
+        self.wordless = len(every) - len(self.encoded)
+        if not self.encoded:
+            raise BadInput(f"{audit.data}: in none of its {len(every)} texts does the model read a word; nothing to explain")
+        if self.wordless:
+            self.notes.append(
+                f"{self.wordless} of {len(every)} examples are left out: the model reads no word in them (empty or blank text)"
+            )
         self.repeated = {e.example.id for e in self.encoded[::REPEATED]}
         self.foreign = {name: {e.id: e for e in several} for name, several in audit.explanations.items()}
-        for name in audit.parameters:
-            if name not in METHODS:
-                raise BadInput(f"parameters for '{name}', which is no method; expected one of {', '.join(METHODS)}")
+        for name, given in self.foreign.items():
+            for encoded in self.encoded:
+                _fitting(given, encoded, classifier, name)
 
     def explain(self, runner: Runner, shard: list[Encoded], method: Method, seed: int = 0) -> list[TokenScores]:
         parameters = self.audit.parameters.get(method.name, {})
@@ -156,6 +158,7 @@ class _Plan:
             "job": "audit",
             "model": audit.model,
             "fingerprint": self.classifier.fingerprint,
+            "labels": list(self.classifier.labels),
             "data": audit.data,
             "split": audit.split,
             "examples": len(audit.examples),
@@ -175,6 +178,7 @@ class _Plan:
             "data": self.audit.data,
             "split": self.audit.split,
             "examples": len(self.encoded),
+            "texts_without_words": self.wordless,
             "task": "pair" if len(self.encoded[0].fields) == 2 else "text",
             "labels": list(self.classifier.labels),
             "hide": self.hide,
@@ -198,6 +202,28 @@ class _Plan:
             "parameters": {},
         }
         return {name: {"title": name, **given} for name in self.foreign} | ours
+
+
+def _check(audit: Audit, classifier: Classifier) -> None:
+    """What would end in a wrong table is refused before anything is run."""
+    if not audit.examples:
+        raise BadInput(f"{audit.data}: no examples to audit; expected at least one")
+    for what, several in (
+        ("ids of the examples", [e.id for e in audit.examples]),
+        ("labels of the model", classifier.labels),
+        ("methods", audit.methods),
+        ("measures", audit.measures),
+        *((f"ids in {name}", [e.id for e in given]) for name, given in audit.explanations.items()),
+    ):
+        twice = [name for name, times in Counter(several).items() if times > 1]
+        if twice:
+            raise BadInput(f"{audit.data}: {what}: '{twice[0]}' occurs more than once; expected each once")
+    for name in audit.explanations:
+        if name in METHODS:
+            raise BadInput(f"explanations are called '{name}', as a method of ours is; expected another name for them")
+    for name in audit.parameters:
+        if name not in METHODS:
+            raise BadInput(f"parameters for '{name}', which is no method; expected one of {', '.join(METHODS)}")
 
 
 def _scores_digest(explanations: Sequence[TokenScores]) -> str:
@@ -261,6 +287,8 @@ def _fitting(given: dict[str, TokenScores], encoded: Encoded, classifier: Classi
         raise BadInput(
             f"{name}: '{found.id}' has {len(found.scores)} scores; expected one for each of {encoded.word_count} words"
         )
+    if dict(found.spans) != dict(zip(encoded.fields, encoded.spans, strict=True)):
+        raise BadInput(f"{name}: '{found.id}' has other words than Whence finds in that text; expected the same word spans")
     if found.target not in classifier.labels:
         raise BadInput(f"{name}: '{found.id}' explains label '{found.target}'; the model knows {', '.join(classifier.labels)}")
     return found
