@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -112,7 +113,7 @@ def test_explain_audit_score(
     assert (
         run(["explain", "--model", str(model), "--text", "a good <b>film</b>", "--method", "leave_one_out"], monkeypatch) == 0
     )
-    assert "good <b>film</b>" in capsys.readouterr().out
+    assert re.search(r"^ +[+-][0-9.e-]+  good$", capsys.readouterr().out, re.MULTILINE)  # no terminal: words with scores
     out = tmp_path / "audit"
     command = [
         "audit",

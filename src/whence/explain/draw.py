@@ -1,4 +1,4 @@
-"""How one example or explanation looks: coloured words in a terminal, a heatmap in HTML.
+"""How one example or explanation looks: coloured words in a terminal, numbers in a pipe, a heatmap in HTML.
 
 Colour: orange speaks for the target label, blue against it; the strongest word of the text has full colour. Orange and blue are
 told apart by people with any colour vision. Texts are hostile: everything is escaped, control characters are made harmless.
@@ -45,11 +45,30 @@ def strengths(scores: np.ndarray) -> np.ndarray:
     return scores / top if top > 0 else np.zeros_like(scores)
 
 
-def heatmap_text(explanation: "TokenScores") -> Group:
-    """For the terminal: words on a coloured ground; strong words are bold, so that it reads without colour too."""
+def _head(explanation: "TokenScores") -> Text:
     head = Text(f"{visible(explanation.id)}  ", style="dim") + Text(visible(explanation.target), style="bold")
-    head += Text(f" {explanation.probability:.3f}  {explanation.method}", style="dim")
-    lines = [head]
+    return head + Text(f" {explanation.probability:.3f}  {visible(explanation.method)}", style="dim")
+
+
+def _notes(explanation: "TokenScores") -> list[Text]:
+    """What the method says of its own error, and what the model did not read."""
+    shown = [f"{visible(name).replace('_', ' ')}: {value:,.4g}" for name, value in explanation.notes.items()]
+    return [Text("; ".join(shown), style="dim")] if shown else []
+
+
+def scores_text(explanation: "TokenScores") -> Group:
+    """Without colour: a line for each word, its score first."""
+    lines, scores = [_head(explanation)], iter(explanation.scores)
+    for name, spans in explanation.spans.items():
+        lines += [Text(f"{name}:")] if len(explanation.spans) > 1 else []
+        text = explanation.texts[name]
+        lines += [Text(f"{next(scores):+11.4g}  {visible(text[start:end])}") for start, end in spans]
+    return Group(*lines, *_notes(explanation))
+
+
+def heatmap_text(explanation: "TokenScores") -> Group:
+    """For the terminal: words on a coloured ground; strong words are bold."""
+    lines = [_head(explanation)]
     relative = iter(strengths(np.array(explanation.scores)))
     for name, spans in explanation.spans.items():
         shown = Text(visible(explanation.texts[name]))
@@ -61,7 +80,7 @@ def heatmap_text(explanation: "TokenScores") -> Group:
                 style = Style(color=ink, bgcolor=f"rgb({colour[0]},{colour[1]},{colour[2]})", bold=abs(strength) > 0.6)
                 shown.stylize(style, start, end)
         lines.append((Text(f"{name}: ", style="cyan") if len(explanation.spans) > 1 else Text()) + shown)
-    return Group(*lines)
+    return Group(*lines, *_notes(explanation))
 
 
 def heatmap_html(explanation: "TokenScores") -> str:

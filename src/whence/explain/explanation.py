@@ -6,14 +6,17 @@ Saved as JSON lines, one explanation per line; what is loaded equals what was sa
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.data import Span
 from whence.errors import BadInput
-from whence.explain.draw import heatmap_html, heatmap_text
+from whence.explain.draw import heatmap_html, heatmap_text, scores_text
 from whence.explain.lines import load_lines, read_spans, save_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
 
 FORMAT = "whence.token_scores@1"
 
@@ -55,13 +58,14 @@ class TokenScores:
         return dict(zip(self.spans, np.split(np.array(self.scores), ends), strict=True))
 
     def show(self) -> None:
-        """Coloured words in the terminal."""
+        """Coloured words in the terminal; words with their scores where there is no colour."""
         from rich.console import Console
 
         Console().print(self)
 
-    def __rich__(self) -> Any:
-        return heatmap_text(self)
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        """Colours where there are any, numbers elsewhere: a pipe, a file, a terminal without colour."""
+        yield heatmap_text(self) if console.color_system is not None and not console.no_color else scores_text(self)
 
     def _repr_html_(self) -> str:
         return heatmap_html(self)

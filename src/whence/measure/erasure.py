@@ -81,6 +81,7 @@ MEASURES = [
         1.0,
         "the random row",
         decision_flip_steps,
+        unit="share",
     ),
     Measure(
         "comprehensiveness",

@@ -16,6 +16,8 @@ from whence.explain import TokenScores
 from whence.models import Encoded, Hide
 from whence.run import Steps
 
+Family = Literal["faithfulness", "plausibility", "repeatability"]
+Unit = Literal["number", "share"]
 Value = tuple[float, ...] | None
 
 
@@ -52,6 +54,12 @@ class Measure:
     steps: Callable[[Judged], Steps[Value]]
     aggregate: Callable[[np.ndarray], np.ndarray] = mean
     needs_highlights: bool = False
+    family: Family = "faithfulness"
+    """Only faithfulness decides which explanation is recommended."""
+    unit: Unit = "number"
+    """A share is shown in per cent."""
+    favours: str = ""
+    """The method that is perfect on this measure by construction, and so is not judged on it."""
 
     def better(self, a: float, b: float) -> bool:
         return a > b if self.direction == "higher" else a < b

@@ -23,7 +23,7 @@ from jaxtyping import Bool, Float
 
 from whence.data import runs
 from whence.explain.rationale import check_share, top_share
-from whence.measure.measure import Judged, Measure, Value
+from whence.measure.measure import Family, Judged, Measure, Value
 from whence.run import Steps
 
 HIT = 0.5
@@ -116,11 +116,14 @@ def plausibility_measures(share: float) -> list[Measure]:
     """`share` of a text's words is the predicted rationale: the mean share of marked words in the corpus."""
     check_share(share)
     paper, chance = "DeYoung et al. 2020", "the random row"
+    family: Family = "plausibility"
     return [
         Measure("iou_f1", "IOU-F1", "Do the top words form the phrases that people marked? F1 of runs that overlap by half.",
-                paper, "higher", 0.0, 1.0, chance, _steps(lambda keys: iou_row(keys, share)), f1_of_means, True),
+                paper, "higher", 0.0, 1.0, chance, _steps(lambda keys: iou_row(keys, share)), f1_of_means, True, family),
         Measure("token_f1", "Token-F1", "F1 of the top words against the words that people marked.",
-                paper, "higher", 0.0, 1.0, chance, _steps(lambda keys: token_f1_row(keys, share)), mean_over_keys, True),
+                paper, "higher", 0.0, 1.0, chance, _steps(lambda keys: token_f1_row(keys, share)), mean_over_keys, True,
+                family),
         Measure("auprc", "AUPRC", "How well the scores rank the words that people marked above the others.",
-                paper, "higher", 0.0, 1.0, "the share of marked words", _steps(auprc_row), needs_highlights=True),
+                paper, "higher", 0.0, 1.0, "the share of marked words", _steps(auprc_row), needs_highlights=True,
+                family=family),
     ]  # fmt: skip

@@ -29,6 +29,9 @@ STABILITY = {
     "low": -1.0,
     "high": 1.0,
     "chance": "0",
+    "family": "repeatability",
+    "unit": "number",
+    "favours": "",
 }
 
 
@@ -70,7 +73,10 @@ def _same(a: str, b: str) -> bool:
 
 
 def _measure_facts(m: Measure) -> dict[str, Any]:
-    return {name: getattr(m, name) for name in ("title", "about", "paper", "direction", "low", "high", "chance")}
+    return {
+        name: getattr(m, name)
+        for name in ("title", "about", "paper", "direction", "low", "high", "chance", "family", "unit", "favours")
+    }
 
 
 def measure_lines(measure: Measure, values: Mapping[str, Sequence[Any]], seed: int) -> list[dict[str, Any]]:

@@ -11,20 +11,10 @@ from markupsafe import Markup
 
 from whence.explain.draw import words_html
 from whence.report.figures import Dot, curve, forest
+from whence.report.numbers import counted, finite, plain, shown_gap, shown_passes, shown_share, shown_tick, shown_value
 from whence.report.page import by_class, write_page
-from whence.report.verdict import (
-    GROUPS,
-    RULE,
-    Reading,
-    counted,
-    finite,
-    plain,
-    shown_gap,
-    shown_passes,
-    shown_tick,
-    shown_value,
-    verdict,
-)  # fmt: skip
+from whence.report.reading import Reading
+from whence.report.verdict import FAMILIES, RULE, verdict
 
 HIDDEN = {
     "mask": "replaced by the tokenizer's mask token",
@@ -47,17 +37,19 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
     named, given = reading.recommended, results.get("examples") or []
     return {
         "audit": reading.audit,
-        "accuracy": shown_value("decision_flip", reading.audit["accuracy"]) if finite(reading.audit.get("accuracy")) else None,
+        "accuracy": shown_share(reading.audit["accuracy"]) if finite(reading.audit.get("accuracy")) else None,
+        "methods": counted(len(order) - ("random" in order), "method"),
+        "measured": counted(len(reading.measures), "measure"),
         "recommendation": first,
         "recommended": reading.title(named) if named else None,
-        "findings": rest,
+        "cautions": rest,
         "rule": RULE,
         "groups": [{"title": group, "measures": [_heading(reading, m) for m in measures]} for group, measures in groups],
         "table": [_table_row(reading, method, [m for _, measures in groups for m in measures]) for method in order],
         "left_out": _left_out(reading),
         "forests": [figure for m in reading.faithfulness if (figure := _forest(reading, m))],
         "curves": _curves(reading, results.get("curves") or {}, order),
-        "top": shown_value("decision_flip", top) if finite(top := (results.get("agreement") or {}).get("top")) else None,
+        "top": shown_share(top) if finite(top := (results.get("agreement") or {}).get("top")) else None,
         "agreement": _agreement(reading, results.get("agreement") or {}),
         "examples": [
             {"title": title, "about": about, "items": [_example(reading, e) for e in given if e["why"] == why]}
@@ -77,10 +69,9 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _groups(reading: Reading) -> list[tuple[str, list[str]]]:
-    known = {m for measures in GROUPS.values() for m in measures}
-    all_groups = {**GROUPS, "Other": tuple(m for m in reading.measures if m not in known)}
-    groups = [(title, [m for m in measures if m in reading.measures]) for title, measures in all_groups.items()]
-    return [(title, measures) for title, measures in groups if measures]
+    known = [(title, reading.family(family)) for family, title in FAMILIES.items()]
+    other = [m for m, facts in reading.measures.items() if facts.get("family") not in FAMILIES]
+    return [(title, measures) for title, measures in [*known, ("Other", other)] if measures]
 
 
 def _arrow(measure: Mapping[str, Any]) -> str:
@@ -106,15 +97,18 @@ def _cell(reading: Reading, method: str, measure: str) -> dict[str, Any]:
     if row is None:
         return {"value": None}
     standing, gap = reading.standing(method, measure), row["vs_random"]
-    mark, said = {1: ("✓", "beats random"), -1: ("✗", "worse than random"), 0: ("○", "not told apart from random")}[standing]
-    by_construction = measure == "loo_tau" and method == "leave_one_out"
+    mark, said = {1: ("✓", "beats random"), -1: ("✗", "worse than random"), 0: ("○", "no measurable difference from random")}[
+        standing
+    ]
+    facts = reading.measures[measure]
+    by_construction = facts.get("favours") == method
     if by_construction:
         mark, said = "†", "by construction"
     elif gap:
-        said += f": {shown_gap(measure, gap)}"
+        said += f": {shown_gap(facts, gap)}"
     return {
-        "value": shown_value(measure, row["value"], 1),
-        "interval": f"{shown_value(measure, row['low'], 1, bare=True)} – {shown_value(measure, row['high'], 1, bare=True)}",
+        "value": shown_value(facts, row["value"], 1),
+        "interval": f"{shown_value(facts, row['low'], 1, bare=True)} – {shown_value(facts, row['high'], 1, bare=True)}",
         "mark": mark if gap or by_construction else "",
         "said": said if gap or by_construction else "the baseline" if method == "random" else "not compared with random",
         "kind": {1: "better", -1: "worse", 0: "same"}[standing],
@@ -148,12 +142,17 @@ def _forest(reading: Reading, measure: str) -> dict[str, Any] | None:
     if not judged or random is None:
         return None
     rows = {m: reading.rows[m, measure] for m in (*judged, "random")}
+    facts = reading.measures[measure]
     dots = [
-        Dot(reading.title(m), r["value"], r["low"], r["high"], shown_value(measure, r["value"], 1), reading.beats(m, measure))
+        Dot(reading.title(m), r["value"], r["low"], r["high"], shown_value(facts, r["value"], 1), reading.beats(m, measure))
         for m, r in rows.items()
     ]
-    figure = forest(reading.measures[measure]["title"], dots, random["value"], lambda tick: shown_tick(measure, tick))
-    return {"heading": _heading(reading, measure), "svg": figure, "own": reading.has_own(measure)}
+    figure = forest(facts["title"], dots, random["value"], lambda tick: shown_tick(facts, tick))
+    return {
+        "heading": _heading(reading, measure),
+        "svg": figure,
+        "own": reading.title(facts["favours"]) if reading.has_own(measure) else None,
+    }
 
 
 def _curves(reading: Reading, curves: Mapping[str, Any], order: Sequence[str]) -> list[dict[str, Any]]:
@@ -233,7 +232,7 @@ def _what_was_run(reading: Reading) -> list[tuple[str, str]]:
     audit["hide"] = f"{HIDDEN[hide]} ({hide})" if hide in HIDDEN else hide
     audit["task"] = kinds.get(audit["task"], audit["task"])
     audit["max_tokens"] = f"{audit['max_tokens']:,} tokens" if audit.get("max_tokens") else "no limit"
-    audit["accuracy"] = shown_value("decision_flip", audit["accuracy"], 1) if finite(audit.get("accuracy")) else "not known"
+    audit["accuracy"] = shown_share(audit["accuracy"], 1) if finite(audit.get("accuracy")) else "not known"
     ordered = [key for key in known if key in audit] + [key for key in audit if key not in known]
     return [(known.get(key, key.replace("_", " ").capitalize()), plain(audit[key])) for key in ordered]
 

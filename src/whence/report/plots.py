@@ -18,8 +18,8 @@ from matplotlib.axes import Axes
 from whence.explain.draw import words_html
 from whence.report.canvas import INK, NARROW, SERIES, STYLE, WIDE, add_legend, as_svg, new_axes, short
 from whence.report.figures import printable, safe
+from whence.report.numbers import finite
 from whence.report.page import by_class
-from whence.report.verdict import finite
 
 Panels = list[tuple[str, Markup]]
 Data = Mapping[str, Any]

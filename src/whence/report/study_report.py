@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from whence.report.numbers import finite, plain
 from whence.report.page import write_page
 from whence.report.plots import draw
-from whence.report.verdict import finite, plain
 from whence.run.engine import shown_time
 
 COMPARED = ("ours", "low", "high", "paper")
