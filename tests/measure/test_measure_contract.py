@@ -6,6 +6,7 @@ from tiny import examples_for
 
 from whence.data import Example
 from whence.explain import METHODS, TokenScores, default_hide, explain
+from whence.measure import FAITHFULNESS
 from whence.measure.edit import MEASURES as EDIT
 from whence.measure.erasure import MEASURES as ERASURE
 from whence.measure.loo_tau import MEASURES as LOO_TAU
@@ -43,6 +44,14 @@ def judged(classifier: Classifier, method: str) -> list[Judged]:
 
 @pytest.mark.parametrize("measure", ALL.values(), ids=list(ALL))
 @pytest.mark.parametrize("method", ["random", "gradient_l2", "input_x_gradient"])
+def test_what_counts_as_faithful_is_said_by_the_measures() -> None:
+    every = {m.name: m for m in (*FAITHFULNESS.values(), *plausibility_measures(0.2), *EDIT)}
+    assert {name for name, m in every.items() if m.family == "faithfulness"} == set(FAITHFULNESS)
+    assert all(m.family != "other" for m in every.values())
+    assert every["decision_flip"].unit == "share"
+    assert every["loo_tau"].favours == "leave_one_out"
+
+
 def test_values_are_in_range_or_undefined(classifier: Classifier, measure: Measure, method: str) -> None:
     cases = judged(classifier, method)
     values = Runner(classifier).drive(measure.steps(case) for case in cases)

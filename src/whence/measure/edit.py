@@ -38,5 +38,6 @@ MEASURES = [
         1.0,
         "the share of edited words",
         edit_steps,
+        family="counterfactual",
     ),
 ]

@@ -81,6 +81,7 @@ MEASURES = [
         1.0,
         "the random row",
         decision_flip_steps,
+        family="faithfulness",
         unit="share",
     ),
     Measure(
@@ -93,6 +94,7 @@ MEASURES = [
         1.0,
         "the random row",
         lambda judged: _area_steps(judged, keep_only=False),
+        family="faithfulness",
     ),
     Measure(
         "sufficiency",
@@ -104,5 +106,6 @@ MEASURES = [
         1.0,
         "the random row",
         lambda judged: _area_steps(judged, keep_only=True),
+        family="faithfulness",
     ),
 ]

@@ -29,5 +29,5 @@ def rank_agreement(a: np.ndarray, b: np.ndarray) -> Value:
 
 MEASURES = [
     Measure("loo_tau", "Leave-one-out τ", "Rank correlation with the effect of hiding each word alone.", "Jain & Wallace 2019",
-            "higher", -1.0, 1.0, "0", loo_tau_steps, favours="leave_one_out"),
+            "higher", -1.0, 1.0, "0", loo_tau_steps, family="faithfulness", favours="leave_one_out"),
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from whence.explain import TokenScores
 from whence.models import Encoded, Hide
 from whence.run import Steps
 
-Family = Literal["faithfulness", "plausibility", "repeatability"]
+Family = Literal["faithfulness", "plausibility", "counterfactual", "repeatability", "other"]
 Unit = Literal["number", "share"]
 Value = tuple[float, ...] | None
 
@@ -54,7 +54,7 @@ class Measure:
     steps: Callable[[Judged], Steps[Value]]
     aggregate: Callable[[np.ndarray], np.ndarray] = mean
     needs_highlights: bool = False
-    family: Family = "faithfulness"
+    family: Family = "other"
     """Only faithfulness decides which explanation is recommended."""
     unit: Unit = "number"
     """A share is shown in per cent."""

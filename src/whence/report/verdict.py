@@ -13,6 +13,7 @@ from whence.report.reading import SURE, Reading
 
 FAMILIES = {
     "faithfulness": "Faithful to the model", "plausibility": "Agrees with people", "repeatability": "Repeatable",
+    "counterfactual": "Finds what was edited",
 }  # fmt: skip
 RULE = (
     "A method leads a faithfulness measure if it beats random there (p < 0.05, Holm-corrected) and is the best or not "
