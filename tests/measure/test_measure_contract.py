@@ -42,8 +42,6 @@ def judged(classifier: Classifier, method: str) -> list[Judged]:
     return [Judged(e, x, hide, classifier.labels.index(x.target)) for e, x in zip(encoded, made, strict=True)]
 
 
-@pytest.mark.parametrize("measure", ALL.values(), ids=list(ALL))
-@pytest.mark.parametrize("method", ["random", "gradient_l2", "input_x_gradient"])
 def test_what_counts_as_faithful_is_said_by_the_measures() -> None:
     every = {m.name: m for m in (*FAITHFULNESS.values(), *plausibility_measures(0.2), *EDIT)}
     assert {name for name, m in every.items() if m.family == "faithfulness"} == set(FAITHFULNESS)
@@ -52,6 +50,8 @@ def test_what_counts_as_faithful_is_said_by_the_measures() -> None:
     assert every["loo_tau"].favours == "leave_one_out"
 
 
+@pytest.mark.parametrize("measure", ALL.values(), ids=list(ALL))
+@pytest.mark.parametrize("method", ["random", "gradient_l2", "input_x_gradient"])
 def test_values_are_in_range_or_undefined(classifier: Classifier, measure: Measure, method: str) -> None:
     cases = judged(classifier, method)
     values = Runner(classifier).drive(measure.steps(case) for case in cases)
