@@ -27,7 +27,7 @@ from whence.errors import unknown
 from whence.explain import Method, explain
 from whence.explain.rationale import best_window, check_share, top_k
 from whence.models import Classifier
-from whence.run import Runner, Tick, cache_folder, digest, read_json, write_atomically
+from whence.run import Runner, Tick, cache_folder, digest, read_json, whole, write_atomically
 from whence.teach import Job, cached_job
 from whence.teach.loop import Say
 
@@ -83,7 +83,8 @@ def support_scores(
             rows.append(scores[: len(e.spans[0])])
         table = pa.table({"scores": pa.array(rows, type=pa.list_(pa.float64()))})
         write_atomically(file, lambda path: pq.write_table(table, path))
-    return [np.array(row, dtype=float) for row in pq.read_table(file)["scores"].to_pylist()]
+    with whole(file, "remove it and run the same command again"):
+        return [np.array(row, dtype=float) for row in pq.read_table(file)["scores"].to_pylist()]
 
 
 def fresh(

@@ -2,7 +2,7 @@
 
 from whence.run.cache import cache_folder
 from whence.run.engine import Piece
-from whence.run.files import check_file, read_json, remove, replace_folder, write_atomically, write_json
+from whence.run.files import check_file, read_json, remove, replace_folder, whole, write_atomically, write_json
 from whence.run.folder import RunFolder, digest, read_rows, versions
 from whence.run.plan import DryRunner, Speed, measure_speed
 from whence.run.progress import progress
@@ -29,6 +29,7 @@ __all__ = [
     "remove",
     "replace_folder",
     "versions",
+    "whole",
     "write_atomically",
     "write_json",
 ]

@@ -171,7 +171,7 @@ def run_pieces(pieces: Sequence[Piece], folder: RunFolder, engine: Engine, say: 
 def piece_seconds(folder: RunFolder) -> dict[str, float]:
     """How long each finished piece took, over all calls that worked on the folder."""
     file = folder.path / "seconds.json"
-    return read_json(file) if file.exists() else {}
+    return read_json(file, "remove it and run the same command again") if file.exists() else {}
 
 
 def shown_time(seconds: float) -> str:

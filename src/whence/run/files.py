@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from pyarrow import ArrowException
 from safetensors import SafetensorError
 
 from whence.errors import BadInput
@@ -130,6 +131,17 @@ def read_json(path: Path, remedy: str = "expected a JSON object") -> dict[str, A
     if not isinstance(value, dict):
         raise BadInput(f"{path}: holds {json.dumps(value):.40}, which is no JSON object; {remedy}")
     return value
+
+
+@contextmanager
+def whole(path: Path, remedy: str) -> Iterator[None]:
+    """Around the reading of a file of ours: where it is damaged, `remedy` tells the user what to do."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except (OSError, SafetensorError, ArrowException, LookupError, ValueError, RuntimeError, TypeError) as error:
+        raise BadInput(f"{path}: cannot be read ({f'{error}':.100}); {remedy}") from error
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from whence.data import Example
 from whence.errors import BadInput
-from whence.run.files import is_temporary, one_line, put_back, read_json, remove_leftovers, write_atomically, write_json
+from whence.run.files import is_temporary, one_line, put_back, read_json, remove_leftovers, whole, write_atomically, write_json
 from whence.run.lock import LOCK, locked
 
 LIBRARIES = ("whence", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn")
@@ -132,10 +132,8 @@ class RunFolder:
 
 def read_rows(file: Path, remedy: str) -> list[dict[str, Any]]:
     """The rows of a Parquet file."""
-    try:
+    with whole(file, remedy):
         return pq.read_table(file).to_pylist()
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-        raise BadInput(f"{file}: cannot be read ({f'{error}':.100}); {remedy}") from error
 
 
 def _differing(these: Mapping[str, Any], those: Mapping[str, Any]) -> str:

@@ -3,18 +3,14 @@
 No pickle. A checkpoint is a folder that is moved into place when whole.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from whence.errors import BadInput
-from whence.run import read_json, replace_folder, write_atomically, write_json
+from whence.run import read_json, replace_folder, whole, write_atomically, write_json
 
 
 def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
@@ -37,37 +33,30 @@ def load_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
     """Put model, optimiser and random state back as they were; None if there is no checkpoint."""
     if not (folder / "state.json").exists():
         return None
+    remedy = _start_anew(folder)
     load_weights(folder / "model.safetensors", model)
-    with _whole(folder / "optimizer.safetensors") as file:
+    with whole(folder / "optimizer.safetensors", remedy):
         moments: dict[int, dict[str, Tensor]] = {}
-        for key, value in load_file(file).items():
+        for key, value in load_file(folder / "optimizer.safetensors").items():
             index, name = key.split("/")
             moments.setdefault(int(index), {})[name] = value
         optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
-    with _whole(folder / "random.safetensors") as file:
-        random = load_file(file)
+    with whole(folder / "random.safetensors", remedy):
+        random = load_file(folder / "random.safetensors")
         torch.set_rng_state(random["cpu"])
         for i in range(torch.cuda.device_count()):
             if f"cuda{i}" in random:
                 torch.cuda.set_rng_state(random[f"cuda{i}"], i)
-    return read_json(folder / "state.json", REMEDY.format(folder))
+    return read_json(folder / "state.json", remedy)
 
 
 def load_weights(file: Path, model: nn.Module) -> None:
-    with _whole(file):
+    with whole(file, _start_anew(file.parent if file.parent.name == "checkpoint" else file.parent / "checkpoint")):
         model.load_state_dict(load_file(file))
 
 
-REMEDY = "remove {} and run the same command again: the training starts anew"
-
-
-@contextmanager
-def _whole(file: Path) -> Iterator[Path]:
-    try:
-        yield file
-    except (OSError, SafetensorError, KeyError, ValueError, RuntimeError, TypeError) as error:
-        gone = file.parent if file.parent.name == "checkpoint" else file.parent / "checkpoint"
-        raise BadInput(f"{file}: cannot be read ({f'{error}':.100}); {REMEDY.format(gone)}") from error
+def _start_anew(checkpoint: Path) -> str:
+    return f"remove {checkpoint} and run the same command again: the training starts anew"
 
 
 def save_weights(file: Path, model: nn.Module) -> None:

@@ -26,7 +26,7 @@ from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, pa
 from whence.explain.alignments.objective import GATES, WEIGHT, fidelity, size
 from whence.models import Classifier, Encoded
 from whence.models.alignment import MaskedPairs
-from whence.run import Tick, cache_folder, digest, read_json, write_atomically
+from whence.run import Tick, cache_folder, digest, read_json, whole, write_atomically
 from whence.run.masks import MaskRunner
 
 OPEN = 1.0
@@ -122,7 +122,8 @@ def load_gate(folder: Path, classifier: Classifier) -> Gate:
     if about["model"] != classifier.fingerprint:
         raise BadInput(f"diffmask: the gate in '{folder}' was trained for another model; expected one for this model")
     gate = Gate(classifier.embedding_dim, about["hidden"])
-    gate.load_state_dict(load_file(folder / "gate.safetensors"))
+    with whole(folder / "gate.safetensors", f"remove {folder} and run the same command again"):
+        gate.load_state_dict(load_file(folder / "gate.safetensors"))
     return gate.to(classifier.device).eval()
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Float
 
 from whence.errors import unknown
-from whence.run import cache_folder, write_atomically
+from whence.run import cache_folder, whole, write_atomically
 from whence.teach.salience import PRIORS, Pieces
 from whence.teach.salience.prior import normalised, softmaxed
 
@@ -35,5 +35,6 @@ def salience(
         offsets = pa.array(pieces.starts, type=pa.int64())
         table = pa.table({"salience": pa.LargeListArray.from_arrays(offsets, pa.array(scores))})
         write_atomically(file, lambda path: pq.write_table(table, path))
-    column = pq.read_table(file)["salience"].combine_chunks()
+    with whole(file, "remove it and run the same command again"):
+        column = pq.read_table(file)["salience"].combine_chunks()
     return np.split(column.flatten().to_numpy(), pieces.starts[1:-1]) if len(pieces.encoded) else []
