@@ -22,7 +22,7 @@ from plain_loop import PlainLoop
 from whence.explain import METHODS, TokenScores, choose_methods, explain
 from whence.measure import FAITHFULNESS, Judged
 from whence.measure.audit import SHARD_EXAMPLES
-from whence.models import Classifier, Encoded
+from whence.models import Classifier, Encoded, Label
 from whence.run import Request, Result, Runner
 from whence.run.runner import Tick
 
@@ -101,7 +101,9 @@ class Race:
         for name in self.methods:
             options: dict[str, Any] = {"hide": "mask", "parameters": self.parameters.get(name)}
             made[name] = self.clock.time(contender, name, lambda n=name, o=options: explain(runner, shard, METHODS[n], **o))
-            judged = [Judged(e, x, "mask", labels.index(x.target)) for e, x in zip(shard, (given or made)[name], strict=True)]
+            judged = [
+                Judged(e, x, "mask", Label(labels.index(x.target))) for e, x in zip(shard, (given or made)[name], strict=True)
+            ]
             for measure in MEASURES:
                 steps = FAITHFULNESS[measure].steps
                 rows = self.clock.time(contender, measure, lambda s=steps, j=judged: runner.drive([s(one) for one in j]))

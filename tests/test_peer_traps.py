@@ -15,7 +15,7 @@ from whence.explain import METHODS, TokenScores, choose_methods, explain, load_e
 from whence.explain.eraser_file import load_eraser
 from whence.measure.erasure import MEASURES
 from whence.measure.measure import Judged
-from whence.models import Classifier, Intervention, collate
+from whence.models import UNCHANGED, Classifier, Intervention, Label, collate
 from whence.run import Request, Runner
 
 FEW = {"lime": {"n_samples": 8}, "kernel_shap": {"n_samples": 8}, "integrated_gradients": {"n_steps": 2}}
@@ -54,6 +54,7 @@ def made(classifier: Classifier, example: Example, method: str) -> TokenScores:
 def test_trap_1_nothing_is_decoded_and_tokenised_again(bert: Classifier, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tokenizer is called once, before any word is hidden, and never asked to decode; what the model reads are old ids."""
     [encoded] = bert.encode([Example("x", {"text": "Nobody expected unbelievable elephants"})])
+    assert bert.company == "any"  # tried out on texts of its own, before
     seen = read_ids(bert, monkeypatch)
 
     def refuse(*_: object, **__: object) -> None:
@@ -115,12 +116,12 @@ def test_trap_5_the_attention_mask_is_always_passed(classifier: Classifier) -> N
     encoded = classifier.encode([Example("short", short), Example("long", longer)])
     batch = collate(encoded, classifier.pad_id, classifier.device)
     assert batch.inputs()["attention_mask"].sum(1).tolist() == [len(e) for e in encoded]
-    alone = classifier.run(collate(encoded[:1], classifier.pad_id, classifier.device))["logits"][0]
-    together = classifier.run(batch)["logits"][0]
+    alone = classifier.model(**collate(encoded[:1], classifier.pad_id, classifier.device).inputs()).logits[0]
+    together = torch.from_numpy(classifier.run(encoded, [UNCHANGED] * 2, frozenset(), [None] * 2)["scores"][0])
     assert torch.allclose(alone, together, atol=1e-5)
     if classifier.tokenizer.cls_token_id is not None:  # a decoder finds its last token by the padding id itself
         batch.input_ids[0, len(encoded[0]) :] = int(encoded[1].ids[1])  # another padding: it is masked, so nobody sees it
-        assert torch.allclose(alone, classifier.run(batch)["logits"][0], atol=1e-5)
+        assert torch.allclose(alone, classifier.model(**batch.inputs()).logits[0], atol=1e-5)
 
 
 def test_trap_6_integrated_gradients_take_the_middle_of_every_step(bert: Classifier) -> None:
@@ -140,7 +141,7 @@ def test_trap_7_all_five_bins_are_asked_for_and_averaged(bert: Classifier) -> No
     [encoded] = bert.encode(texts()[:1])
     for name in ("comprehensiveness", "sufficiency"):
         measure = next(m for m in MEASURES if m.name == name)
-        case = Judged(encoded, made(bert, texts()[0], "random"), "mask", 0)
+        case = Judged(encoded, made(bert, texts()[0], "random"), "mask", Label(0))
         spy = Spy(bert)
         [value] = spy.drive([measure.steps(case)])
         base, *changed = spy.run(spy.asked[:6])
@@ -197,5 +198,5 @@ def test_trap_10_a_model_without_reachable_attention_is_refused(bert: Classifier
     fnet = FNetForSequenceClassification(
         FNetConfig(vocab_size=vocabulary, hidden_size=16, num_hidden_layers=1, intermediate_size=16, num_labels=2)
     )
-    with pytest.raises(BadInput, match=r"attention of FNet.* cannot be reached"):
+    with pytest.raises(BadInput, match=r"FNet.* does not offer its attention"):
         made(Classifier(fnet.eval(), bert.tokenizer), texts()[0], "attention")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from bag_model import bag_classifier
 from captum._utils.models.linear_model import SkLearnRidge
-from captum.attr import KernelShap, LayerGradientXActivation, LayerIntegratedGradients, LimeBase, Saliency
+from captum.attr import KernelShap, LayerGradientXActivation, LayerIntegratedGradients, LimeBase
 from tiny import pairs, texts
 from torch import Tensor
 
@@ -16,10 +16,11 @@ from whence.data import Example
 from whence.explain import METHODS, explain
 from whence.explain.tokens import Ask
 from whence.explain.tokens.lime import hidings
-from whence.models import Classifier, Encoded
+from whence.models import Classifier, Encoded, Label
 from whence.run import Runner
 
 TARGET = 2
+"""The label that is explained."""
 
 
 @pytest.fixture(scope="module", params=["text", "pair"])
@@ -28,7 +29,7 @@ def encoded(request: pytest.FixtureRequest, bert: Classifier) -> Encoded:
 
 
 def ours(classifier: Classifier, encoded: Encoded, method: str, **parameters: Any) -> np.ndarray:
-    [made] = explain(Runner(classifier), [encoded], METHODS[method], target=TARGET, parameters=parameters)
+    [made] = explain(Runner(classifier), [encoded], METHODS[method], target=Label(TARGET), parameters=parameters)
     return np.array(made.scores)
 
 
@@ -70,22 +71,30 @@ def test_integrated_gradients(bert: Classifier, encoded: Encoded) -> None:
 
 
 def test_input_x_gradient(bert: Classifier, encoded: Encoded) -> None:
-    layer = bert.model.bert.embeddings.word_embeddings
+    layer = bert.model.bert.embeddings  # after position, type and norm
     values = LayerGradientXActivation(probability(bert.model, encoded), layer).attribute(tensors(encoded)["input_ids"])
     assert ours(bert, encoded, "input_x_gradient") == pytest.approx(by_word(encoded, values.sum(-1)), abs=1e-5, rel=1e-5)
 
 
 def test_gradients(bert: Classifier, encoded: Encoded) -> None:
-    inputs = tensors(encoded)
-    embeddings = bert.model.bert.embeddings.word_embeddings(inputs.pop("input_ids")).detach().requires_grad_()
-
-    def forward(embedded: Tensor) -> Tensor:
-        return bert.model(inputs_embeds=embedded, **inputs).logits.softmax(-1)[:, TARGET]
-
-    gradient = Saliency(forward).attribute(embeddings, abs=False)
+    oracle = LayerGradientXActivation(probability(bert.model, encoded), bert.model.bert.embeddings, multiply_by_inputs=False)
+    gradient = oracle.attribute(tensors(encoded)["input_ids"])
     expected = {"gradient_sum": gradient.sum(-1), "gradient_l1": gradient.abs().sum(-1), "gradient_l2": gradient.norm(dim=-1)}
     for name, values in expected.items():
         assert ours(bert, encoded, name) == pytest.approx(by_word(encoded, values), abs=1e-5, rel=1e-5)
+
+
+def test_input_x_gradient_is_not_taken_below_a_norm(bert: Classifier, encoded: Encoded) -> None:
+    """Below BERT's LayerNorm the whole input times its gradient is zero, so a word's share is minus that of its position."""
+    embeddings, seen = bert.model.bert.embeddings, {}
+    hook = embeddings.LayerNorm.register_forward_pre_hook(lambda _, given: seen.update(whole=given[0]))
+    word = embeddings.word_embeddings.register_forward_hook(lambda _, __, output: seen.update(word=output))
+    score = probability(bert.model, encoded)(tensors(encoded)["input_ids"])
+    hook.remove(), word.remove()
+    [gradient] = torch.autograd.grad(score.sum(), [seen["whole"]])
+    of_words = by_word(encoded, (seen["word"] * gradient).sum(-1))
+    assert np.abs(by_word(encoded, (seen["whole"] * gradient).sum(-1))).max() < 1e-4 * np.abs(of_words).max()
+    assert np.abs(ours(bert, encoded, "input_x_gradient") - of_words).max() > 0.1 * np.abs(of_words).max()
 
 
 def eager(classifier: Classifier, encoded: Encoded) -> tuple[Tensor, Tensor]:
@@ -121,7 +130,7 @@ def bag_probability(kept: Tensor) -> Tensor:
 def bag_scores(method: str, **parameters: Any) -> tuple[Encoded, np.ndarray]:
     classifier = bag_classifier(WEIGHTS)
     [item] = classifier.encode([Example("x", {"text": BAG_TEXT})])
-    [made] = explain(Runner(classifier), [item], METHODS[method], target=1, hide="delete", parameters=parameters)
+    [made] = explain(Runner(classifier), [item], METHODS[method], target=Label(1), hide="delete", parameters=parameters)
     return item, np.array(made.scores)
 
 

@@ -14,7 +14,7 @@ from whence.data import Example
 from whence.explain import METHODS, TokenScores, explain
 from whence.explain.tokens import Ask
 from whence.explain.tokens.lime import hidings, lime_steps, weighted_ridge
-from whence.models import Classifier, Encoded
+from whence.models import Classifier, Encoded, Label
 from whence.run import Runner
 
 WEIGHTS = {"good": 2.5, "bad": -2.0, "film": 0.25, "the": 0.0, "very": 0.75, "not": -1.0, "plot": 0.5}
@@ -47,7 +47,7 @@ W = weights_of(TEXT)
 
 
 def scores(classifier: Classifier, encoded: Encoded, method: str, target: int = 1, **parameters: object) -> TokenScores:
-    [made] = explain(Runner(classifier), [encoded], METHODS[method], target=target, hide="delete", parameters=parameters)
+    [made] = explain(Runner(classifier), [encoded], METHODS[method], target=Label(target), hide="delete", parameters=parameters)
     return made
 
 

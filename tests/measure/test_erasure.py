@@ -13,7 +13,7 @@ from whence.explain import METHODS, TokenScores, explain
 from whence.measure.erasure import BINS, MEASURES, erasure_curve_steps, flip_counts
 from whence.measure.loo_tau import loo_tau_steps, rank_agreement
 from whence.measure.measure import Judged
-from whence.models import Classifier, Hide
+from whence.models import Classifier, Hide, Label
 from whence.run import Runner
 
 BY_NAME = {measure.name: measure for measure in MEASURES}
@@ -70,7 +70,7 @@ def judged(classifier: Classifier, text: str, scores: np.ndarray, hide: Hide, ta
     explanation = TokenScores(
         "x", {"text": text}, {"text": encoded.spans[0]}, tuple(scores.tolist()), "by hand", classifier.labels[target], 0.5
     )
-    return Judged(encoded, explanation, hide, target)
+    return Judged(encoded, explanation, hide, Label(target))
 
 
 def value(classifier: Classifier, name: str, case: Judged) -> float | None:
@@ -157,8 +157,8 @@ def test_loo_tau_is_kendalls(bert: Classifier, hide: Hide) -> None:
 
 def test_leave_one_out_agrees_with_itself(bert: Classifier) -> None:
     [encoded] = bert.encode([Example("x", {"text": TEXTS[1]})])
-    [made] = explain(Runner(bert), [encoded], METHODS["leave_one_out"], target=0, hide="mask")
-    assert Runner(bert).drive([loo_tau_steps(Judged(encoded, made, "mask", 0))]) == [(pytest.approx(1.0),)]
+    [made] = explain(Runner(bert), [encoded], METHODS["leave_one_out"], target=Label(0), hide="mask")
+    assert Runner(bert).drive([loo_tau_steps(Judged(encoded, made, "mask", Label(0)))]) == [(pytest.approx(1.0),)]
 
 
 def test_rank_agreement_by_hand() -> None:

@@ -12,7 +12,7 @@ from whence.measure.erasure import MEASURES as ERASURE
 from whence.measure.loo_tau import MEASURES as LOO_TAU
 from whence.measure.measure import Judged, Measure
 from whence.measure.plausibility import plausibility_measures
-from whence.models import Classifier
+from whence.models import Classifier, Label
 from whence.run import Runner
 
 ALL: dict[str, Measure] = {measure.name: measure for measure in (*ERASURE, *LOO_TAU, *EDIT, *plausibility_measures(0.3))}
@@ -39,7 +39,7 @@ def judged(classifier: Classifier, method: str) -> list[Judged]:
     encoded = classifier.encode(examples(classifier))
     made = explain(Runner(classifier), encoded, METHODS[method])
     hide = default_hide(classifier)
-    return [Judged(e, x, hide, classifier.labels.index(x.target)) for e, x in zip(encoded, made, strict=True)]
+    return [Judged(e, x, hide, Label(classifier.labels.index(x.target))) for e, x in zip(encoded, made, strict=True)]
 
 
 def test_what_counts_as_faithful_is_said_by_the_measures() -> None:

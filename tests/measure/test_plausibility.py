@@ -35,7 +35,7 @@ def judged(reader: Classifier, texts: dict[str, str], gold: dict[str, Sequence[i
     [encoded] = reader.encode([Example("x", texts, highlights=(marked,) if marked else ())])
     spans = dict(zip(encoded.fields, encoded.spans, strict=True))
     explanation = TokenScores("x", texts, spans, tuple(map(float, scores)), "by hand", "negative", 0.5)
-    return Judged(encoded, explanation, "mask", 0)
+    return Judged(encoded, explanation, "mask", Label(0))
 
 
 def scores_for(top: Sequence[int], n: int) -> list[float]:

@@ -7,7 +7,7 @@ from tiny import examples_for, pairs, texts
 from torch import nn
 
 from whence.errors import BadInput
-from whence.models import Classifier, Encoded, Intervention
+from whence.models import Classifier, Encoded, Intervention, Label
 from whence.run import Request, Result, Runner
 
 CLOSE = 1e-5
@@ -153,8 +153,8 @@ def test_nothing_of_the_users_model_is_changed(classifier: Classifier, encoded: 
     modes = [m.training for m in model.modules()]
     implementation = model.config._attn_implementation
     want = {"gradient"} | ({"attention", "attention_gradient"} if "attention" in classifier.honours else set())
-    first = Runner(classifier).run([Request(e, want=frozenset(want), target=0) for e in encoded])
-    second = Runner(classifier).run([Request(e, want=frozenset(want), target=0) for e in encoded])
+    first = Runner(classifier).run([Request(e, want=frozenset(want), target=Label(0)) for e in encoded])
+    second = Runner(classifier).run([Request(e, want=frozenset(want), target=Label(0)) for e in encoded])
     assert [m.training for m in model.modules()] == modes
     model.eval()
     assert model.config._attn_implementation == implementation

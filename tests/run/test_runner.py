@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiny import examples_for
 
-from whence.models import Classifier, Intervention
+from whence.models import Classifier, Intervention, Label
 from whence.run import Request, Runner, Steps
 
 CLOSE = 1e-5
@@ -16,7 +16,7 @@ def requests(classifier: Classifier) -> list[Request]:
     encoded = classifier.encode(examples_for(classifier))
     plain = [Request(e) for e in encoded]
     hidden = [Request(e, Intervention(keep=np.arange(len(e)) != 1, hide="delete")) for e in encoded if len(e) > 3]
-    gradients = [Request(e, want=frozenset({"gradient"}), target=i % 3) for i, e in enumerate(encoded)]
+    gradients = [Request(e, want=frozenset({"gradient"}), target=Label(i % 3)) for i, e in enumerate(encoded)]
     return plain + hidden + gradients
 
 
@@ -56,7 +56,7 @@ def test_equal_requests_are_asked_once(bert: Classifier) -> None:
 def test_memory_is_bounded_and_keeps_gradients(bert: Classifier) -> None:
     encoded = bert.encode(examples_for(bert))
     runner = Runner(bert, remembered=3)
-    asked = [Request(e, want=frozenset({"gradient"}), target=0) for e in encoded]
+    asked = [Request(e, want=frozenset({"gradient"}), target=Label(0)) for e in encoded]
     first = runner.run(asked)
     assert len(runner._memory) == 3
     for a, b in zip(first, runner.run(asked), strict=True):
@@ -80,7 +80,7 @@ def test_requests_that_differ_are_not_confused(bert: Classifier) -> None:
     runner = Runner(bert)
     runner.run([Request(e, c) for c in changes])
     assert runner.paid.forward == len(changes)
-    gradients = runner.run([Request(e, want=frozenset({"gradient"}), target=t) for t in (0, 1)])
+    gradients = runner.run([Request(e, want=frozenset({"gradient"}), target=Label(t)) for t in (0, 1)])
     assert runner.paid.backward == 2
     assert not np.allclose(gradients[0].extras["gradient"], gradients[1].extras["gradient"])
 

@@ -36,7 +36,8 @@ def encoded_from(*parts: Sequence[int], highlights: tuple[tuple[int, int], ...] 
     word[inside] = np.arange(inside.sum())
     marks = ({names[0]: highlights},) if highlights else ()
     spans = tuple(tuple((2 * i, 2 * i + 1) for i in range(len(part))) for part in parts)
-    return Encoded(Example("x", strings, "l", highlights=marks), names, spans, np.array(ids), None, np.array(field), word)
+    example, carrier = Example("x", strings, "l", highlights=marks), np.arange(inside.sum())
+    return Encoded(example, names, spans, np.array(ids), None, np.array(field), word, carrier)
 
 
 def pieces_of(*encoded: Encoded) -> Pieces:

@@ -12,7 +12,7 @@ from whence.errors import BadInput, unknown
 from whence.explain import METHODS, TokenScores, check_hide, choose_methods, explain_texts
 from whence.explain.alignment import Alignment
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments
-from whence.models import Classifier
+from whence.models import Classifier, Label
 from whence.run import Result, Runner
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -104,7 +104,16 @@ class Model:
 
     def __init__(self, classifier: Classifier, name: str | Path, batch_tokens: int | None = None) -> None:
         self.classifier, self.name = classifier, str(name)
-        self._runner = Runner(classifier) if batch_tokens is None else Runner(classifier, batch_tokens)
+        self._memory = Runner(classifier) if batch_tokens is None else Runner(classifier, batch_tokens)
+        self._state = classifier.state
+
+    @property
+    def _runner(self) -> Runner:
+        """What it remembers is forgotten once somebody has changed the weights."""
+        if self._state != self.classifier.state:
+            self._state = self.classifier.state
+            self._memory.forget()
+        return self._memory
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -155,7 +164,7 @@ class Model:
             self._runner,
             as_examples(texts, pair),
             METHODS[method],
-            target=None if target is None else self.labels.index(target),
+            target=None if target is None else Label(self.labels.index(target)),
             hide=None if hide is None else check_hide(hide),
             seed=check_seed(seed),
             parameters=parameters,

@@ -8,13 +8,12 @@ from whence.errors import BadInput
 from whence.explain.explanation import TokenScores
 from whence.explain.parameters import filled
 from whence.explain.tokens import Ask, Method, Scored
-from whence.models import HIDE, Classifier, Encoded, Hide
+from whence.models import HIDE, Encoded, Hide, Label, Port, Target
 from whence.run import Request, Runner, Steps, Tick
 
 
-def default_hide(classifier: Classifier) -> Hide:
-    """The mask token where it was pretrained to mean "some word"; else delete, since our word models never saw a mask."""
-    return "mask" if classifier.tokenizer.mask_token_id is not None and not classifier.own else "delete"
+def default_hide(model: Port) -> Hide:
+    return model.hides[0]
 
 
 def check_hide(hide: str) -> Hide:
@@ -28,27 +27,29 @@ def explain(
     runner: Runner,
     encoded: Sequence[Encoded],
     method: Method,
-    target: int | None = None,
+    target: Target | None = None,
     hide: Hide | None = None,
     seed: int = 0,
     parameters: Mapping[str, Any] | None = None,
     tick: Tick | None = None,
 ) -> list[TokenScores]:
-    """Explain each example's predicted label, or `target`. `parameters` override the method's own defaults."""
+    """Explain each example's best candidate, or `target`. `parameters` override the method's own defaults."""
     classifier = runner.classifier
     hide = hide or default_hide(classifier)
     values = filled(method, parameters)
 
+    whose = classifier.fingerprint
+
     def one(item: Encoded) -> Steps[TokenScores]:
-        [base] = yield [Request(item)]
-        goal = base.label if target is None else target
+        [base] = yield [Request(item, target=target)]
+        goal = Label(base.label) if target is None else target
         scored: Scored = yield from method.steps(Ask(item, goal, hide, seed), **values)
-        notes = dict(scored.notes) | ({"unseen_words": float(item.unseen)} if item.unseen else {})
+        notes = {**scored.notes, **_unread(item)}
         return TokenScores(
             id=item.example.id, texts=dict(item.example.texts), spans=dict(zip(item.fields, item.spans, strict=True)),
-            scores=tuple(float(s) for s in scored.scores), method=method.name, target=classifier.labels[goal],
-            probability=float(base.probabilities[goal]), parameters={**values, "hide": hide}, notes=notes,
-            model=classifier.fingerprint, seed=seed,
+            scores=tuple(float(s) for s in item.share(scored.scores)), method=method.name,
+            target=target_name(classifier, item, goal), probability=base.score(goal), parameters={**values, "hide": hide},
+            notes=notes, model=whose, seed=seed,
         )  # fmt: skip
 
     return runner.drive((one(item) for item in encoded), tick)
@@ -56,3 +57,14 @@ def explain(
 
 def explain_texts(runner: Runner, examples: Sequence[Example], method: Method, **options: Any) -> list[TokenScores]:
     return explain(runner, runner.classifier.encode(examples), method, **options)
+
+
+def target_name(model: Port, encoded: Encoded, target: Target) -> str:
+    """What an explanation calls its target."""
+    return model.labels_of(encoded)[target.index] if isinstance(target, Label) else model.text_of(target)
+
+
+def _unread(encoded: Encoded) -> dict[str, float]:
+    """What the model did not read, for the notes of an explanation."""
+    counts = {"unseen_words": encoded.unseen, "dropped_words": encoded.dropped}
+    return {name: float(count) for name, count in counts.items() if count}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import kendalltau
 
-from whence.models import Encoded, Intervention
+from whence.models import Encoded, Intervention, Label
 from whence.run import Request, Steps
 
 
@@ -30,7 +30,7 @@ def correlation_steps(encoded: Encoded) -> Steps[Correlation]:
     text = np.flatnonzero(encoded.field >= 0)
     [base] = yield [Request(encoded, want=frozenset({"attention"}))]
     attention = base.extras["attention"]
-    fixed = Request(encoded, Intervention(attention=attention), frozenset({"gradient"}), base.label)
+    fixed = Request(encoded, Intervention(attention=attention), frozenset({"gradient"}), Label(base.label))
     without = [Request(encoded, Intervention(keep=np.arange(len(encoded)) != i, hide="delete")) for i in text]
     graded, *erased = yield [fixed, *without]
     alpha, gradient = attention[text], np.abs(graded.extras["gradient"][text, 0])

@@ -21,7 +21,7 @@ from whence.explain.tokens import METHODS
 from whence.measure import Judged, Measure, choose_measures
 from whence.measure.erasure import erasure_curve_steps
 from whence.measure.summary import summarise
-from whence.models import Classifier, Encoded, Hide
+from whence.models import Classifier, Encoded, Hide, Label
 from whence.run import DryRunner, RunFolder, Runner, Tick, digest, measure_speed, progress, write_json
 
 SHARD_EXAMPLES, SHARD_TOKENS = 8, 1000
@@ -259,7 +259,7 @@ def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner, tick: Tick | 
                 again = plan.explain(runner, twice, METHODS[name], STABILITY_SEED)
         repeated = {x.id: list(x.scores) for x in again}
         labels = plan.classifier.labels
-        judged = [Judged(e, x, plan.hide, labels.index(x.target)) for e, x in zip(shard, explanations, strict=True)]
+        judged = [Judged(e, x, plan.hide, Label(labels.index(x.target))) for e, x in zip(shard, explanations, strict=True)]
         values = {m.name: runner.drive([m.steps(j) for j in judged]) for m in plan.measures}
         curves = runner.drive([erasure_curve_steps(j) for j in judged])
         for i, (encoded, explanation) in enumerate(zip(shard, explanations, strict=True)):

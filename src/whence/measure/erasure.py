@@ -8,7 +8,8 @@ Words are ranked by decreasing score (ties: the earlier word first) among the N 
   sufficiency        mean over k of ŷ(x) − ŷ(only its top k)
                      k = 1, 5, 10, 20, 50 % of N, rounded up (ERASER's bins: DeYoung et al. 2020); equal ones count too
 
-ŷ is the probability of the explained label. Cost for each explanation: up to 20 + 5 + 5 forward passes, equal ones asked once.
+ŷ is the score of what was explained: a label's probability. Cost for each explanation: up to 20 + 5 + 5 forward passes, equal
+ones asked once.
 """
 
 import numpy as np
@@ -40,14 +41,19 @@ def hiding(judged: Judged, words: np.ndarray, keep_only: bool = False) -> Reques
     return Ask(judged.encoded, judged.target, judged.hide).keeping(kept)
 
 
+def whole(judged: Judged) -> Request:
+    """A pass over the example as it is."""
+    return Ask(judged.encoded, judged.target, judged.hide).passing()
+
+
 def decision_flip_steps(judged: Judged) -> Steps[Value]:
     order = ranking(judged)
     if not len(order):
         return None
     counts = flip_counts(len(order))
-    base, *erased = yield [Request(judged.encoded), *(hiding(judged, order[:n]) for n in counts)]
+    base, *erased = yield [whole(judged), *(hiding(judged, order[:n]) for n in counts)]
     for n, result in zip(counts, erased, strict=True):
-        if result.label != base.label:
+        if result.best != base.best:
             return (n / len(order),)
     return (1.0,)
 
@@ -57,17 +63,16 @@ def _area_steps(judged: Judged, keep_only: bool) -> Steps[Value]:
     if not len(order):
         return None
     counts = [int(np.ceil(share * len(order))) for share in BINS]
-    base, *changed = yield [Request(judged.encoded), *(hiding(judged, order[:n], keep_only) for n in counts)]
-    full = float(base.probabilities[judged.target])
-    return (full - float(np.mean([r.probabilities[judged.target] for r in changed], dtype=np.float64)),)
+    base, *changed = yield [whole(judged), *(hiding(judged, order[:n], keep_only) for n in counts)]
+    return (base.score(judged.target) - float(np.mean([r.score(judged.target) for r in changed])),)
 
 
 def erasure_curve_steps(judged: Judged) -> Steps[list[float]]:
     """ŷ after hiding 0, 5, …, 100 % of the words: float[21]. For the picture; all passes are decision flip's."""
     order = ranking(judged)
     counts = [0, *(max(1, int(STEP * s * len(order) + 0.5)) if len(order) else 0 for s in range(1, round(1 / STEP) + 1))]
-    results = yield [hiding(judged, order[:n]) if n else Request(judged.encoded) for n in counts]
-    return [float(r.probabilities[judged.target]) for r in results]
+    results = yield [hiding(judged, order[:n]) if n else whole(judged) for n in counts]
+    return [r.score(judged.target) for r in results]
 
 
 MEASURES = [

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from whence.explain import TokenScores
-from whence.models import Encoded, Hide
+from whence.models import Encoded, Hide, Target
 from whence.run import Steps
 
 Family = Literal["faithfulness", "plausibility", "counterfactual", "repeatability", "other"]
@@ -28,12 +28,13 @@ class Judged:
     encoded: Encoded
     explanation: TokenScores
     hide: Hide
-    target: int
-    """The explained label, as the model numbers it."""
+    target: Target
+    """What was explained."""
 
     @property
     def scores(self) -> Float[np.ndarray, " words"]:
-        return np.array(self.explanation.scores)
+        """Of the units that can be hidden; words that another one carries have 0 (`Encoded.gather`)."""
+        return self.encoded.gather(np.array(self.explanation.scores))
 
 
 def mean(rows: Float[np.ndarray, "*batch examples columns"]) -> Float[np.ndarray, " *batch"]:

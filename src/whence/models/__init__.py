@@ -1,4 +1,4 @@
-"""What predicts: any Hugging Face sequence classifier, and our own architectures, which are Hugging Face models too."""
+"""What predicts: one port, and behind it classifiers, generators, black boxes and our own architectures."""
 
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
@@ -10,7 +10,10 @@ from whence.models.encoding import Encoded, encode, hide_tokens
 from whence.models.esim import ESIM, ESIMConfig
 from whence.models.intervention import HIDE, UNCHANGED, Hide, Intervention
 from whence.models.layers import WordModel
+from whence.models.load import load_classifier
 from whence.models.mlp import TokenMLPClassifier, TokenMLPConfig
+from whence.models.port import Generated, Port
+from whence.models.target import Label, Target, Text
 
 ARCHITECTURES: dict[str, type[WordModel]] = {
     "bilstm": BiLSTMClassifier,
@@ -27,6 +30,7 @@ for _model in ARCHITECTURES.values():
 
 __all__ = [
     "ARCHITECTURES", "ESIM", "HIDE", "UNCHANGED", "Batch", "BiLSTMClassifier", "BiLSTMConfig", "Classifier",
-    "DecomposableAttention", "DecomposableConfig", "ESIMConfig", "Encoded", "Hide", "Intervention", "TokenMLPClassifier",
-    "TokenMLPConfig", "WordModel", "collate", "encode", "hide_tokens",
+    "DecomposableAttention", "DecomposableConfig", "ESIMConfig", "Encoded", "Generated", "Hide", "Intervention", "Label",
+    "Port", "Target", "Text", "TokenMLPClassifier", "TokenMLPConfig", "WordModel", "collate", "encode", "hide_tokens",
+    "load_classifier",
 ]  # fmt: skip

@@ -39,7 +39,7 @@ class Tap:
     def change(self, weights: Tensor) -> Tensor:
         self.calls += 1
         if self.multiply is not None:
-            weights = weights * self.multiply
+            weights = weights * self.multiply.to(weights.dtype)
         if self.calls == self.layers:
             if self.pooled_row is not None and self.pooled_at is not None:
                 rows = torch.arange(weights.shape[2], device=weights.device)[None, :] == self.pooled_at[:, None]

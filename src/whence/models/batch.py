@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from whence.models.encoding import Encoded
+from whence.models.encoding import SPECIAL, Encoded
 from whence.models.intervention import UNCHANGED, Intervention
 
 
@@ -80,9 +80,9 @@ def _as_array(values: np.ndarray | None) -> np.ndarray:
 
 
 def _noise(encoded: Encoded, change: Intervention, dim: int) -> np.ndarray:
-    """Drawn per example from its own seed, so that neither batch nor padding changes it."""
+    """Drawn per example from its own seed, so that neither batch nor padding changes it; none on special tokens."""
     drawn = np.random.default_rng(change.seed).standard_normal((len(encoded), dim), dtype=np.float32)
-    return drawn * np.float32(change.noise or 0.0) ** 0.5
+    return drawn * (encoded.field != SPECIAL)[:, None] * np.float32(change.noise or 0.0) ** 0.5
 
 
 def token_alignment(encoded: Encoded, by_word: Float[np.ndarray, "premise hypothesis"]) -> Float[np.ndarray, "tokens tokens"]:

@@ -1,7 +1,9 @@
 """From words to a model's tokens and back, by character offsets of the unchanged text.
 
-A token belongs to the first word that it shares a character with; special tokens and lone spaces belong to none. Texts longer
-than the model's limit are cut by the tokenizer, and `Encoded.unseen` says how many words were lost: reports must show it.
+A token belongs to the first word that it shares a character with; special tokens and lone spaces belong to none. Where one
+token holds several words (Chinese, odd spacing), its first word carries the others: they are hidden together and share a score.
+Texts longer than the model's limit are cut by the tokenizer, and `Encoded.unseen` says how many words were lost; words of which
+the tokenizer makes nothing (a normaliser drops them) are `Encoded.dropped`. Reports must show both.
 """
 
 from collections.abc import Sequence
@@ -17,6 +19,10 @@ from whence.errors import BadInput
 from whence.models.intervention import Hide
 
 _SURROGATE = regex.compile("[\ud800-\udfff]")
+SPECIAL, PROMPT = -1, -2
+"""Values of `Encoded.field` for tokens that belong to no text: the tokenizer's own, and the words of a template."""
+CUT, DROPPED = -1, -2
+"""Values of `Encoded.carrier` for words that no token holds: beyond the model's limit, or not known to the tokenizer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +35,15 @@ class Encoded:
     ids: Int[np.ndarray, " tokens"]
     types: Int[np.ndarray, " tokens"] | None
     field: Int[np.ndarray, " tokens"]
-    """Which text a token comes from; -1 for special tokens."""
+    """Which text a token comes from; SPECIAL or PROMPT for none."""
     word: Int[np.ndarray, " tokens"]
     """Which word, counted over all fields; -1 for none."""
+    carrier: Int[np.ndarray, " words"]
+    """The word whose tokens hold this one: itself, the first word of a token that holds several, or CUT or DROPPED."""
+    candidates: tuple[tuple[int, ...], ...] = ()
+    """A generator's candidates as token ids; a classifier's are its labels."""
+    names: tuple[str, ...] = ()
+    """What the candidates are called."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -52,14 +64,28 @@ class Encoded:
 
     @property
     def seen(self) -> Bool[np.ndarray, " words"]:
-        """Words that have at least one token: those that the model gets to read."""
-        seen = np.zeros(self.word_count, dtype=bool)
-        seen[self.word[self.word >= 0]] = True
-        return seen
+        """Words that have a token of their own: the units that can be hidden and scored."""
+        return self.carrier == np.arange(self.word_count)
 
     @property
     def unseen(self) -> int:
-        return int(self.word_count - self.seen.sum())
+        """Words beyond the model's limit."""
+        return int((self.carrier == CUT).sum())
+
+    @property
+    def dropped(self) -> int:
+        """Words of which the tokenizer makes nothing."""
+        return int((self.carrier == DROPPED).sum())
+
+    def share(self, scores: np.ndarray) -> np.ndarray:
+        """Scores of the units → of all words: words in one token get equal shares, so that sums stay."""
+        held = np.maximum(self.carrier, 0)
+        return np.where(self.carrier >= 0, scores[held] / np.bincount(held, minlength=self.word_count)[held], scores)
+
+    def gather(self, scores: np.ndarray) -> np.ndarray:
+        """The other way round: a unit's score is the sum over the words that it carries; the others have 0."""
+        held = self.carrier >= 0
+        return np.bincount(self.carrier[held], weights=scores[held], minlength=self.word_count)
 
     def tokens_of(self, words: Bool[np.ndarray, " words"]) -> Bool[np.ndarray, " tokens"]:
         """Spread a choice of words over their tokens; tokens that belong to no word are always kept."""
@@ -92,18 +118,22 @@ def encode(tokenizer: Any, examples: Sequence[Example], limit: int | None) -> li
     if len(set(names)) > 1:
         raise BadInput(f"one batch mixes examples with fields {sorted(set(names))}; expected the same fields in all")
     # Lone surrogates cannot be written as UTF-8; the replacement is one character as well, so offsets stay true.
-    texts = [[_storable(example.texts[name]) for example in examples] for name in names[0]]
+    texts = [[storable(example.texts[name]) for example in examples] for name in names[0]]
     options = {"return_offsets_mapping": True, "return_token_type_ids": True, "add_special_tokens": True, "padding": False}
     if limit is None:
         batch = tokenizer(*texts, truncation=False, **options)
     else:
         batch = tokenizer(*texts, truncation=True, max_length=limit, **options)
     uses_types = "token_type_ids" in tokenizer.model_input_names
-    return [
-        _encoded(example, names[0], batch["input_ids"][i], batch["token_type_ids"][i] if uses_types else None,
-                 batch.sequence_ids(i), batch["offset_mapping"][i])
-        for i, example in enumerate(examples)
-    ]  # fmt: skip
+    found = []
+    for i, example in enumerate(examples):
+        ids = batch["input_ids"][i]
+        field = np.array([SPECIAL if s is None else s for s in batch.sequence_ids(i)], dtype=np.int64)
+        spans = tuple(tuple(word_spans(example.texts[name])) for name in names[0])
+        word, carrier = match_words(spans, field, batch["offset_mapping"][i], limit is not None and len(ids) >= limit)
+        types = np.array(batch["token_type_ids"][i], dtype=np.int64) if uses_types else None
+        found.append(Encoded(example, names[0], spans, np.array(ids, dtype=np.int64), types, field, word, carrier))
+    return found
 
 
 def _fields(example: Example) -> tuple[str, ...]:
@@ -113,20 +143,20 @@ def _fields(example: Example) -> tuple[str, ...]:
     return names
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
-def _encoded(
-    example: Example, names: tuple[str, ...], ids: list[int], types: list[int] | None, sequences: list[int | None],
-    offsets: list[Span],
-) -> Encoded:  # fmt: skip
-    spans = tuple(tuple(word_spans(example.texts[name])) for name in names)
-    field = np.array([-1 if s is None else s for s in sequences], dtype=np.int64)
+def match_words(
+    spans: Sequence[Sequence[Span]], field: Int[np.ndarray, " tokens"], offsets: Sequence[Span], full: bool
+) -> tuple[Int[np.ndarray, " tokens"], Int[np.ndarray, " words"]]:
+    """(`Encoded.word`, `Encoded.carrier`). `offsets` are in the token's own text; `full`: the text may have been cut."""
     start, end = np.array(offsets, dtype=np.int64).reshape(-1, 2).T
-    word = np.full(len(ids), -1, dtype=np.int64)
+    word = np.full(len(field), -1, dtype=np.int64)
+    carriers: list[np.ndarray] = []
     before = 0
     for f, field_spans in enumerate(spans):
+        carrier = np.full(len(field_spans), DROPPED)
         if field_spans:
             word_starts, word_ends = np.array(field_spans).T
             here = np.flatnonzero((field == f) & (end > start))
@@ -134,8 +164,14 @@ def _encoded(
             candidate = np.minimum(candidate, len(field_spans) - 1)
             overlaps = (word_starts[candidate] < end[here]) & (word_ends[candidate] > start[here])
             word[here[overlaps]] = candidate[overlaps] + before
+            last = np.searchsorted(word_starts, end[here], side="left")  # one past the last word that the token touches
+            for first, stop in zip(candidate[overlaps].tolist(), last[overlaps].tolist(), strict=True):
+                if stop > first + 1:
+                    held = carrier[first + 1 : stop]
+                    held[held < 0] = first + before
+            carrier[candidate[overlaps]] = candidate[overlaps] + before
+            if full:
+                carrier[(carrier < 0) & (word_starts >= end[here].max(initial=0))] = CUT
+        carriers.append(carrier)
         before += len(field_spans)
-    return Encoded(
-        example, names, spans, np.array(ids, dtype=np.int64), None if types is None else np.array(types, dtype=np.int64),
-        field, word,
-    )  # fmt: skip
+    return word, np.concatenate(carriers) if carriers else np.zeros(0, dtype=np.int64)

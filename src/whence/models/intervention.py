@@ -1,7 +1,7 @@
 """Intervene, then look: the one value by which every test changes a forward pass.
 
 An `Intervention` belongs to one example. Token arrays have the length of the encoded example, unpadded; the runner pads them.
-A model that cannot honour a field refuses it with one clear error (`Classifier.check`); it never ignores it.
+A model that cannot honour a field refuses it with one clear error (`Port.check`); it never ignores it.
 
 How a token is hidden is a named choice, because it changes the numbers:
   mask    its id becomes the tokenizer's mask token
@@ -29,7 +29,8 @@ class Intervention:
     scale: float | None = None
     """Multiplies the input embeddings of all but special tokens: a point on the path that integrated gradients takes."""
     noise: float | None = None
-    """Variance of Gaussian noise on the input embeddings of all but special tokens, drawn from `seed`."""
+    """Variance of Gaussian noise on the input embeddings of all but special tokens (words of a prompt get it too), drawn from
+    `seed`."""
     seed: int = 0
     attention: Float[np.ndarray, " tokens"] | None = None
     """Replaces the pooled attention: the one layer of a BiLSTM or MLP, the [CLS] row of a transformer's last layer."""

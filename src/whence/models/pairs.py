@@ -68,7 +68,7 @@ class Attended:
 
 def _received(weights: Tensor, masks: Tensor | None, sent: Tensor) -> Tensor:
     """Σ_j weights_ij mask_ij sent_j. Masks are folded into the rows of one product, so that `sent` is never repeated."""
-    weighted = weights[:, None] if masks is None else weights[:, None] * masks
+    weighted = weights[:, None] if masks is None else weights[:, None] * masks.to(weights.dtype)
     return (weighted.flatten(1, 2) @ sent).unflatten(1, weighted.shape[1:3])
 
 

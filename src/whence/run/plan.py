@@ -10,18 +10,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whence.models import Classifier, Encoded
+from whence.models import Encoded, Generated, Label, Port, Text
 from whence.run.runner import Request, Runner
 
 
 class DryRunner(Runner):
     """Counts what would be asked."""
 
-    def _execute(self, requests: list[Request], encoded: list[Encoded]) -> dict[str, np.ndarray]:
-        width = max(len(e) for e in encoded)
-        shapes = {"gradient": (width, 4), "attention": (width,), "attention_gradient": (width,)}
-        zeros = {name: np.zeros((len(requests), *shapes[name]), dtype=np.float32) for name in requests[0].want}
-        return {"logits": np.zeros((len(requests), len(self.classifier.labels)), dtype=np.float32), **zeros}
+    def _execute(self, requests: list[Request]) -> dict[str, np.ndarray]:
+        rows, width = len(requests), max(len(r.encoded) for r in requests)
+        candidates = max(len(self.classifier.labels_of(r.encoded)) for r in requests)
+        asked = [sum(r.target.asked) for r in requests if isinstance(r.target, Text)]
+        shapes = {"gradient": (width, 4), "word_gradient": (width, 4), "attention": (width,), "attention_gradient": (width,)}
+        zeros = {name: np.zeros((rows, *shapes[name]), dtype=np.float32) for name in requests[0].want}
+        if asked:
+            zeros["choice"] = np.zeros((rows, max(asked)), dtype=np.int64)
+        return {"scores": np.zeros((rows, 1 if asked else candidates), dtype=np.float32), **zeros}
+
+    def _write(self, requests: list[Request]) -> list[Generated]:
+        """As long as is allowed: an upper bound."""
+        length = requests[0].write or 0
+        return [Generated((0,) * length, (0.0,) * length, "", False) for _ in requests]
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,7 @@ class Speed:
     """Of a forward and backward pass together."""
 
 
-def measure_speed(classifier: Classifier, encoded: Sequence[Encoded], rows: int = 64) -> Speed:
+def measure_speed(classifier: Port, encoded: Sequence[Encoded], rows: int = 64) -> Speed:
     """A forward and a forward-and-backward run over a few examples, after a warm-up."""
     sample = list(encoded[:rows])
 
@@ -45,4 +54,8 @@ def measure_speed(classifier: Classifier, encoded: Sequence[Encoded], rows: int 
 
     tokens_per_second([Request(e) for e in sample[:4]])
     plain = tokens_per_second([Request(e) for e in sample])
-    return Speed(plain, tokens_per_second([Request(e, want=frozenset({"gradient"}), target=0) for e in sample[: rows // 4]]))
+    if "gradient" not in classifier.honours:
+        return Speed(plain, plain)
+    return Speed(
+        plain, tokens_per_second([Request(e, want=frozenset({"gradient"}), target=Label(0)) for e in sample[: rows // 4]])
+    )

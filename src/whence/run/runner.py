@@ -9,44 +9,58 @@ for all methods and measures.
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
-import torch
 from jaxtyping import Float
 
 from whence.errors import BadInput
-from whence.models import UNCHANGED, Classifier, Encoded, Intervention, collate, hide_tokens
-
-BACKWARD = frozenset({"gradient", "attention_gradient"})
-"""Extras that cost a backward pass."""
+from whence.models import UNCHANGED, Encoded, Generated, Intervention, Label, Port, Target, Text
+from whence.models.port import BACKWARD
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """One forward pass: an example, a change, and what is wanted of it besides the logits (see `Classifier.run`)."""
+    """One pass: an example, a change, and what is wanted of it besides the candidates' scores (see `Port.run`)."""
 
     encoded: Encoded
     change: Intervention = UNCHANGED
     want: frozenset[str] = frozenset()
-    target: int | None = None
-    """The label whose probability is differentiated; needed where a gradient is wanted."""
+    target: Target | None = None
+    """What is differentiated, where a gradient is wanted; a `Text` is also what is scored."""
+    write: int | None = None
+    """Generate a text of at most so many tokens instead."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """Probabilities and logits, float[labels]; token arrays have the length of the request's example after hiding."""
+    """Scores and probabilities of the candidates; token arrays have the length of the request's example after hiding."""
 
-    logits: Float[np.ndarray, " labels"]
-    probabilities: Float[np.ndarray, " labels"]
+    logits: Float[np.ndarray, " candidates"]
+    probabilities: Float[np.ndarray, " candidates"]
     extras: dict[str, np.ndarray] = field(default_factory=dict)
+    written: Generated | None = None
+
+    def score(self, target: Target) -> float:
+        """Of the target: a candidate's probability, or the log-probability of a text's asked tokens."""
+        match target:
+            case Label(index):
+                return float(self.probabilities[index])
+            case Text():
+                return float(self.logits[0])
 
     @property
     def label(self) -> int:
+        """The best candidate."""
         return int(self.probabilities.argmax())
+
+    @property
+    def best(self) -> Hashable:
+        """The model's own choice, to be compared with that of another pass: a candidate, or the tokens that it would write."""
+        return tuple(self.extras["choice"].tolist()) if "choice" in self.extras else self.label
 
 
 Returned = TypeVar("Returned")
@@ -69,10 +83,10 @@ class Paid:
 
 
 class Runner:
-    """Runs requests on one classifier. `token_budget` bounds a batch (rows × longest row); `remembered` bounds how many passes
-    on unchanged or hidden texts are kept, so that what one method paid for is free for the next."""
+    """Runs requests on one model. `token_budget` bounds a batch (rows × longest row); `remembered` bounds how many passes on
+    unchanged or hidden texts are kept, so that what one method paid for is free for the next."""
 
-    def __init__(self, classifier: Classifier, token_budget: int = 2048, remembered: int = 100_000) -> None:
+    def __init__(self, classifier: Port, token_budget: int = 2048, remembered: int = 100_000) -> None:
         self.classifier = classifier
         self.token_budget = token_budget
         self.remembered = remembered
@@ -83,6 +97,10 @@ class Runner:
     def predict(self, encoded: Sequence[Encoded], tick: Tick | None = None) -> list[Result]:
         """The model as it is, on every example."""
         return self.run([Request(e) for e in encoded], tick)
+
+    def forget(self) -> None:
+        """What is remembered is of no use once the weights have changed."""
+        self._memory.clear()
 
     @contextmanager
     def ledger(self) -> Iterator[Callable[[], tuple[int, int]]]:
@@ -149,50 +167,69 @@ class Runner:
 
     def _batches(self, todo: list[tuple[bytes, Request]]) -> Iterable[list[tuple[bytes, Request]]]:
         """Groups that set the same fields, sorted by length (longest first, so that running out of memory shows at once)."""
-        groups: dict[tuple[frozenset[str], frozenset[str]], list[tuple[bytes, Request]]] = {}
+        groups: dict[Hashable, list[tuple[bytes, Request]]] = {}
         for item in todo:
-            groups.setdefault((item[1].change.changes() - {"keep"}, item[1].want), []).append(item)
-        for (fields, want), items in groups.items():
+            asked = item[1]
+            kind = (asked.change.changes() - {"keep"}, asked.want, isinstance(asked.target, Text), asked.write)
+            groups.setdefault(kind, []).append(item)
+        for items in groups.values():
+            fields, want = items[0][1].change.changes() - {"keep"}, items[0][1].want
             self.classifier.check(fields)
+            self.classifier.check_want(want)
             if "alignment" in fields and any(len(item[1].encoded.fields) != 2 for item in items):
                 raise BadInput("an alignment needs a pair; a single text was given")
             # activations are kept for a backward pass: a quarter of the rows needs about the same memory
             budget = self.token_budget // (4 if want & BACKWARD else 1)
-            items.sort(key=lambda item: -_length(item[1]))
+            items.sort(key=lambda item: -_size(item[1]))
             start = 0
             while start < len(items):
-                rows = max(1, budget // max(1, _length(items[start][1])))
+                rows = max(1, budget // max(1, _size(items[start][1])))
                 yield items[start : start + rows]
                 start += rows
 
     def _answer(self, requests: list[Request]) -> list[Result]:
-        tokenizer, classifier = self.classifier.tokenizer, self.classifier
-        encoded = [
-            r.encoded if r.change.keep is None
-            else hide_tokens(r.encoded, r.change.keep, r.change.hide, tokenizer.mask_token_id, classifier.pad_id)
-            for r in requests
-        ]  # fmt: skip
         self.paid.forward += len(requests)
         self.paid.backward += len(requests) if requests[0].want & BACKWARD else 0
-        self.paid.tokens += len(requests) * max(len(e) for e in encoded)
-        out = self._execute(requests, encoded)
-        logits = out.pop("logits")
-        probabilities = classifier.probabilities(logits)
-        return [
-            Result(logits[i], probabilities[i], {name: values[i, : len(e)] for name, values in out.items()})
-            for i, e in enumerate(encoded)
-        ]
-
-    def _execute(self, requests: list[Request], encoded: list[Encoded]) -> dict[str, np.ndarray]:
-        """One batch through the model: what `Classifier.run` returns, as arrays."""
-        classifier, want = self.classifier, requests[0].want
-        batch = collate(encoded, classifier.pad_id, classifier.device, [r.change for r in requests], classifier.embedding_dim)
-        target = torch.tensor([-1 if r.target is None else r.target for r in requests], device=classifier.device)
+        self.paid.tokens += len(requests) * max(_size(r) for r in requests)
         started = time.perf_counter()
-        found = classifier.run(batch, want, target if want & BACKWARD else None)
-        out = {name: tensor.cpu().numpy() for name, tensor in found.items()}
+        if requests[0].write is not None:
+            written = self._write(requests)
+            self.paid.tokens += sum(len(text.ids) for text in written)
+            self.paid.model_seconds += time.perf_counter() - started
+            return [Result(np.zeros(0), np.zeros(0), written=text) for text in written]
+        out = self._execute(requests)
         self.paid.model_seconds += time.perf_counter() - started
-        return out
+        scores = out.pop("scores")
+        probabilities = self.classifier.probabilities(scores)
+        results = []
+        for i, request in enumerate(requests):
+            candidates = len(self.classifier.labels_of(request.encoded)) if not isinstance(request.target, Text) else 1
+            extras = {name: values[i, : _kept(name, request)] for name, values in out.items()}
+            results.append(Result(scores[i, :candidates], probabilities[i, :candidates], extras))
+        return results
+
+    def _execute(self, requests: list[Request]) -> dict[str, np.ndarray]:
+        """One batch through the model: what `Port.run` returns."""
+        encoded, changes = [r.encoded for r in requests], [r.change for r in requests]
+        return self.classifier.run(encoded, changes, requests[0].want, [r.target for r in requests])
+
+    def _write(self, requests: list[Request]) -> list[Generated]:
+        limit = requests[0].write
+        assert limit is not None
+        return self.classifier.generate([r.encoded for r in requests], [r.change for r in requests], limit)
+
+
+def _kept(name: str, request: Request) -> int:
+    """How much of an extra's row belongs to this request; the rest is padding."""
+    return sum(request.target.asked) if name == "choice" and isinstance(request.target, Text) else _length(request)
+
+
+def _size(request: Request) -> int:
+    """Tokens that a row costs: what is read, and all that is scored after it. Writing goes token by token."""
+    if request.write is not None:
+        return _length(request)
+    after = len(request.target.ids) if isinstance(request.target, Text) else sum(map(len, request.encoded.candidates))
+    return _length(request) + after
 
 
 def _length(request: Request) -> int:
@@ -206,8 +243,11 @@ def _key(request: Request) -> bytes:
     digest = hashlib.blake2b(encoded.ids.tobytes(), digest_size=16)
     if encoded.types is not None:
         digest.update(encoded.types.tobytes())
+    # all candidates are scored in every pass: which of them is asked about matters to gradients alone
+    target = request.target if request.want & BACKWARD or isinstance(request.target, Text) else None
     digest.update(repr((change.hide if change.keep is not None else "", change.scale, change.noise,
-                        change.seed if change.noise else 0, sorted(request.want), request.target)).encode())  # fmt: skip
+                        change.seed if change.noise else 0, sorted(request.want), target, request.write,
+                        encoded.candidates)).encode())  # fmt: skip
     for name in ("keep", "embeddings", "attention", "alignment"):
         values = getattr(change, name)
         if values is not None:

@@ -104,7 +104,9 @@ def explain_alignments(
     """Explain each pair's predicted label. `parameters` override the method's defaults; `tick` counts finished pairs."""
     runner = source if isinstance(source, Runner) else Runner(source)
     classifier = runner.classifier
-    values = filled(method, parameters)
+    if not isinstance(classifier, Classifier):
+        raise BadInput(f"{classifier.name} cannot honour an intervention on alignment; expected a classifier of pairs")
+    values, whose = filled(method, parameters), classifier.fingerprint
     asks, base = pair_asks(runner, encoded, seed), runner.predict(encoded)
     made = method.explain(asks, MaskRunner(classifier, encoded), tick, **values)
     return [
@@ -112,7 +114,7 @@ def explain_alignments(
             id=e.example.id, texts=dict(e.example.texts), spans=dict(zip(e.fields, e.spans, strict=True)),
             scores=score_rows(cells.scores), mask=None if cells.mask is None else mask_rows(cells.mask), method=method.name,
             target=classifier.labels[ask.target], probability=float(b.probabilities[ask.target]), parameters=values,
-            notes={**cells.notes, **({"unseen_words": float(e.unseen)} if e.unseen else {})}, model=classifier.fingerprint,
+            notes={**cells.notes, **({"unseen_words": float(e.unseen)} if e.unseen else {})}, model=whose,
             seed=seed,
         )
         for e, ask, b, cells in zip(encoded, asks, base, made, strict=True)

@@ -10,18 +10,18 @@ Special tokens get attention too; it is left out, not shared among the words.
 """
 
 from whence.explain.tokens.method import Ask, Method, Scored
-from whence.run import Request, Steps
+from whence.run import Steps
 
 NEEDS = frozenset({"attention"})
 
 
 def attention_steps(ask: Ask) -> Steps[Scored]:
-    [result] = yield [Request(ask.encoded, want=NEEDS)]
+    [result] = yield [ask.passing(want=NEEDS)]
     return Scored(ask.encoded.sum_to_words(result.extras["attention"]))
 
 
 def attention_gradient_steps(ask: Ask) -> Steps[Scored]:
-    [result] = yield [Request(ask.encoded, want=frozenset({"attention", "attention_gradient"}), target=ask.target)]
+    [result] = yield [ask.passing(want=frozenset({"attention", "attention_gradient"}))]
     return Scored(ask.encoded.sum_to_words(result.extras["attention"] * result.extras["attention_gradient"]))
 
 

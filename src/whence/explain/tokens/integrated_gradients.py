@@ -10,17 +10,18 @@ explanation. Cost: m forward + m backward, and 2 forward for the error.
 import numpy as np
 
 from whence.explain.parameters import STEPS
-from whence.explain.tokens.gradients import WANT
 from whence.explain.tokens.method import Ask, Method, Scored
 from whence.models import Intervention
-from whence.run import Request, Steps
+from whence.run import Steps
+
+WANT = frozenset({"word_gradient"})
 
 
 def integrated_gradients_steps(ask: Ask, n_steps: int = 20) -> Steps[Scored]:
-    path = [Request(ask.encoded, Intervention(scale=(k + 0.5) / n_steps), want=WANT, target=ask.target) for k in range(n_steps)]
-    *points, full, empty = yield [*path, Request(ask.encoded), Request(ask.encoded, Intervention(scale=0.0))]
-    products = np.stack([point.extras["gradient"][:, 0] for point in points]).mean(axis=0, dtype=np.float64)
-    change = float(full.probabilities[ask.target]) - float(empty.probabilities[ask.target])
+    path = [ask.passing(Intervention(scale=(k + 0.5) / n_steps), WANT) for k in range(n_steps)]
+    *points, full, empty = yield [*path, ask.passing(), ask.passing(Intervention(scale=0.0))]
+    products = np.stack([point.extras["word_gradient"][:, 0] for point in points]).mean(axis=0, dtype=np.float64)
+    change = ask.score(full) - ask.score(empty)
     # summed over all content tokens: a token that belongs to no word still took part in the path
     error = abs(float(products[ask.encoded.field >= 0].sum()) - change)
     return Scored(ask.encoded.sum_to_words(products), {"completeness_error": error})
@@ -36,5 +37,6 @@ METHODS = [
         integrated_gradients_steps,
         {"n_steps": 20},
         {"n_steps": STEPS},
+        needs=frozenset({"gradient", "scale"}),
     ),
 ]

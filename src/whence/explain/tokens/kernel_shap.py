@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from whence.explain.parameters import SAMPLES
 from whence.explain.tokens.coalitions import coalitions
 from whence.explain.tokens.method import Ask, Method, Scored
-from whence.run import Request, Steps
+from whence.run import Steps
 
 
 def shapley_regression(
@@ -46,12 +46,12 @@ def kernel_shap_steps(ask: Ask, n_samples: int = 256) -> Steps[Scored]:
         masks, weights = np.zeros((0, len(seen)), dtype=bool), np.zeros(0)
     kept = np.zeros((len(masks), ask.encoded.word_count), dtype=bool)
     kept[:, seen] = masks
-    full, empty, *results = yield [Request(ask.encoded), ask.keeping(nothing), *(ask.keeping(row) for row in kept)]
-    v_full, v_empty = (float(r.probabilities[ask.target]) for r in (full, empty))
+    full, empty, *results = yield [ask.passing(), ask.keeping(nothing), *(ask.keeping(row) for row in kept)]
+    v_full, v_empty = (ask.score(r) for r in (full, empty))
     if len(seen) == 1:
         scores[seen] = v_full - v_empty
     elif len(seen) > 1:
-        values = np.array([r.probabilities[ask.target] for r in results], dtype=np.float64)
+        values = np.array([ask.score(r) for r in results])
         scores[seen] = shapley_regression(masks, values, weights, v_empty, v_full)
     return Scored(scores)
 

@@ -8,16 +8,16 @@ Words that the model never read (beyond its limit) score 0. Cost: 1 + (number of
 import numpy as np
 
 from whence.explain.tokens.method import Ask, Method, Scored
-from whence.run import Request, Steps
+from whence.run import Steps
 
 
 def leave_one_out_steps(ask: Ask) -> Steps[Scored]:
     seen = np.flatnonzero(ask.encoded.seen)
     everything = np.ones(ask.encoded.word_count, dtype=bool)
     without = [ask.keeping(everything & (np.arange(len(everything)) != i)) for i in seen]
-    full, *changed = yield [Request(ask.encoded), *without]
+    full, *changed = yield [ask.passing(), *without]
     scores = np.zeros(len(everything))
-    scores[seen] = [float(full.probabilities[ask.target]) - float(r.probabilities[ask.target]) for r in changed]
+    scores[seen] = [ask.score(full) - ask.score(r) for r in changed]
     return Scored(scores)
 
 

@@ -46,7 +46,7 @@ def lime_steps(ask: Ask, n_samples: int = 256, width: float = 25.0, ridge: float
     kept = np.zeros((n_samples, ask.encoded.word_count), dtype=bool)
     kept[:, seen] = masks
     results = yield [ask.keeping(row) for row in kept]
-    values = np.array([r.probabilities[ask.target] for r in results], dtype=np.float64)
+    values = np.array([ask.score(r) for r in results])
     distance = 100 * (1 - np.sqrt(masks.mean(axis=1)))  # cosine distance of a 0/1 vector to all ones
     weights = np.sqrt(np.exp(-(distance**2) / width**2))
     scores[seen] = weighted_ridge(masks, values, weights, ridge)

@@ -1,6 +1,6 @@
 """What a token explainer is: a generator for one example that asks for passes and returns a number for every word.
 
-Sub-words are merged into words by summing. Scores are for the target label: positive speaks for it. A method never sees the
+Sub-words are merged into words by summing. Scores are for the target: positive speaks for it. A method never sees the
 model; it yields requests, so its cost can be counted before it is paid (`whence plan`), and many examples run side by side.
 """
 
@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from whence.explain.parameters import Range
-from whence.models import Encoded, Hide, Intervention
-from whence.run import Request, Steps
+from whence.models import UNCHANGED, Encoded, Hide, Intervention, Target
+from whence.run import Request, Result, Steps
 
 
 @dataclass
@@ -27,10 +27,10 @@ class Scored:
 
 @dataclass(frozen=True)
 class Ask:
-    """What is to be explained: one encoded example, the target label, how words are hidden, the seed."""
+    """What is to be explained: one encoded example, the target, how words are hidden, the seed."""
 
     encoded: Encoded
-    target: int
+    target: Target
     hide: Hide = "mask"
     seed: int = 0
 
@@ -40,7 +40,14 @@ class Ask:
 
     def keeping(self, words: Bool[np.ndarray, " words"]) -> Request:
         """A pass in which only these words are seen."""
-        return Request(self.encoded, Intervention(keep=self.encoded.tokens_of(words), hide=self.hide))
+        return self.passing(Intervention(keep=self.encoded.tokens_of(words), hide=self.hide))
+
+    def passing(self, change: Intervention = UNCHANGED, want: frozenset[str] = frozenset()) -> Request:
+        """A pass under a change, the example as it is by default."""
+        return Request(self.encoded, change, want, self.target)
+
+    def score(self, result: Result) -> float:
+        return result.score(self.target)
 
 
 @dataclass(frozen=True)
@@ -58,5 +65,5 @@ class Method:
     ranges: Mapping[str, Range] = field(default_factory=dict)
     """Which values a parameter may have; every number has one."""
     needs: frozenset[str] = frozenset()
-    """Interventions or extras that the model must offer: "attention"."""
+    """What the model must offer: "attention", "gradient", or a field of an intervention."""
     stochastic: bool = False

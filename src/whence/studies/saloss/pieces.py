@@ -15,7 +15,7 @@ from whence.measure import Judged
 from whence.measure.erasure import decision_flip_steps
 from whence.measure.fresh import How, fresh, rationale_words
 from whence.measure.parts_of_speech import Tagger, by_tag, nltk_tagger, spacy_tagger
-from whence.models import Classifier, Encoded, Hide
+from whence.models import Classifier, Encoded, Hide, Label
 from whence.run import Request, Runner
 from whence.run.engine import Rows
 from whence.studies.calibrate import planted_words, recovery
@@ -114,7 +114,9 @@ def erasure_piece(
                 by_prior(runner, shard, method, priors[method][start : start + CHUNK], hide) if method in priors
                 else explained(runner, shard, method, hide, ig_steps)
             )  # fmt: skip
-            judged = [Judged(e, x, hide, classifier.labels.index(x.target)) for e, x in zip(shard, explanations, strict=True)]
+            judged = [
+                Judged(e, x, hide, Label(classifier.labels.index(x.target))) for e, x in zip(shard, explanations, strict=True)
+            ]
             values = runner.drive(decision_flip_steps(j) for j in judged)
             for e, x, value in zip(shard, explanations, values, strict=True):
                 if value is not None:  # a text without a word cannot be erased

@@ -1,0 +1,79 @@
+"""Open a model from wherever it lies, and refuse what would be answered with random weights or an empty vocabulary.
+
+A repository's own Python is never run (`trust_remote_code=False`, said aloud so that nothing asks). Only what is in the
+checkpoint counts: a head that is missing or left over means that it was made for another task.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
+
+from whence.errors import BadInput
+from whence.models.classifier import Classifier
+
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "spiece.model", "tokenizer.model")
+
+
+def load_classifier(source: Any, tokenizer: Any = None) -> Classifier:
+    """From a hub id, a folder, a `transformers` pipeline, or a model object with its tokenizer."""
+    if isinstance(source, Classifier):
+        return source
+    if isinstance(source, tuple) and len(source) == 2 and tokenizer is None:
+        source, tokenizer = source
+    if hasattr(source, "model") and hasattr(source, "tokenizer"):  # a pipeline
+        return Classifier(source.model, source.tokenizer)
+    if isinstance(source, PreTrainedModel):
+        if tokenizer is None:
+            raise BadInput("a model object was given without its tokenizer; expected load(model, tokenizer)")
+        return Classifier(source, tokenizer)
+    name = model_folder(source)
+    model = open_checkpoint(AutoModelForSequenceClassification, name, "a classifier")
+    return Classifier(model.eval(), tokenizer or open_tokenizer(name))
+
+
+def model_folder(source: Any) -> str:
+    """A hub id as it is; of a run folder of `whence train`, the folder of its model."""
+    name = str(source)
+    if (Path(name) / "model" / "config.json").exists():
+        return str(Path(name) / "model")
+    if Path(name).is_dir() and not (Path(name) / "config.json").exists():
+        raise BadInput(f"{name} is a folder without config.json; expected a folder that save_pretrained wrote")
+    return name
+
+
+def open_checkpoint(kind: Any, name: str, expected: str, **options: Any) -> PreTrainedModel:
+    """All weights of the model come from the checkpoint, and all that it holds outside the encoder is used."""
+    try:
+        # wrong shapes are refused below, by name
+        model, info = kind.from_pretrained(
+            name, trust_remote_code=False, output_loading_info=True, ignore_mismatched_sizes=True, **options
+        )
+    except BadInput:
+        raise
+    except Exception as error:  # transformers, safetensors and the hub raise dozens of kinds
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise BadInput(f"cannot load model '{name}' ({first}); expected a folder or a hub id of {expected}") from error
+    missing = sorted(info["missing_keys"])
+    wrong = sorted(str(key[0] if isinstance(key, tuple) else key) for key in info["mismatched_keys"])
+    prefix = model.base_model_prefix + "."
+    left_over = sorted(key for key in info["unexpected_keys"] if not key.startswith(prefix))
+    for keys, what in ((missing, "has no weights for"), (wrong, "has weights of another shape for"), (left_over, "also holds")):
+        if keys:
+            shown = ", ".join(keys[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
+            made = f"expected all weights of a {type(model).__name__}"
+            raise BadInput(f"the checkpoint '{name}' {what} {shown}, so it is not {expected}; {made}")
+    return model
+
+
+def open_tokenizer(name: str) -> Any:
+    if Path(name).is_dir() and not any((Path(name) / file).exists() for file in TOKENIZER_FILES):
+        raise BadInput(f"{name} has no tokenizer files ({', '.join(TOKENIZER_FILES[:3])}, …); expected those of the model")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise BadInput(f"cannot load the tokenizer of '{name}' ({first}); expected a fast tokenizer") from error
+    if len(tokenizer.get_vocab()) <= len(tokenizer.all_special_tokens):
+        raise BadInput(f"the tokenizer of '{name}' knows no words; expected the model's own vocabulary")
+    return tokenizer

@@ -1,0 +1,121 @@
+"""The one port to every model: encode examples, score candidates under an intervention, generate under an intervention.
+
+A pass scores candidates: a classifier's are its labels, a generator's are texts that come with the example (target.py). The
+runner, and nothing else, calls `run` and `generate`. Adapters: `Classifier`, `Seq2Seq`, `Causal`, `BlackBox`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from whence.data import Example
+from whence.errors import BadInput
+from whence.models.encoding import Encoded
+from whence.models.intervention import Hide, Intervention
+from whence.models.target import Target, Text
+
+BACKWARD = frozenset({"gradient", "word_gradient", "attention_gradient"})
+"""Extras that cost a backward pass."""
+NEEDED = {"gradient": "gradient", "word_gradient": "gradient", "attention": "attention", "attention_gradient": "attention"}
+"""What a model must offer (`Port.honours`) for each extra."""
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What a model wrote: its tokens without start and end, their log-probabilities, the text, and whether it ended itself."""
+
+    ids: tuple[int, ...]
+    log_probabilities: tuple[float, ...]
+    text: str
+    ended: bool
+
+
+class Port(ABC):
+    """What the runner knows of a model."""
+
+    labels: tuple[str, ...]
+    """Names of the candidates, where all examples have the same; () where each example brings its own."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the model is called in messages."""
+
+    @property
+    @abstractmethod
+    def honours(self) -> frozenset[str]:
+        """Fields of an intervention that the model honours, and "gradient" and "attention" where it gives them."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Which model this is; another string when anything that decides its answers has changed."""
+
+    @property
+    @abstractmethod
+    def hides(self) -> tuple[Hide, ...]:
+        """How words can be hidden, the usual way first."""
+
+    @property
+    def state(self) -> int:
+        """Another number once the weights have changed; cheaper than the fingerprint."""
+        return 0
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The longest input that the model takes, special tokens included; None for no limit."""
+        return None
+
+    @abstractmethod
+    def encode(self, examples: Sequence[Example]) -> list[Encoded]:
+        """Texts as the model reads them, with the way back to words."""
+
+    @abstractmethod
+    def run(
+        self,
+        encoded: Sequence[Encoded],
+        changes: Sequence[Intervention],
+        want: frozenset[str],
+        targets: Sequence[Target | None],
+    ) -> dict[str, np.ndarray]:
+        """One forward pass (and a backward pass if gradients are wanted) over rows whose changes set the same fields.
+
+        scores              float[rows, candidates]  before the softmax over candidates; −∞ where a row has fewer. Where targets
+                            are texts: one column, the log-probability of the asked tokens
+        attention           float[rows, tokens]  the pooled attention, mean over heads
+        gradient            float[rows, tokens, 4]  of the target's score at the site `embedded`, reduced over its width x:
+                            Σ x·g, Σ g, Σ |g|, sqrt Σ g²
+        word_gradient       the same at the site `embeddings` (x before `scale`)
+        attention_gradient  float[rows, tokens]  at the pooled attention, mean over heads
+        choice              int[rows, asked]  where targets are texts: the model's own choice at each asked token
+        """
+
+    def generate(self, encoded: Sequence[Encoded], changes: Sequence[Intervention], max_tokens: int) -> list[Generated]:
+        """Greedy decoding, at most `max_tokens` tokens."""
+        raise BadInput(f"{self.name} writes no text; expected a sequence-to-sequence or causal model")
+
+    @abstractmethod
+    def probabilities(self, scores: Float[np.ndarray, "*rows candidates"]) -> Float[np.ndarray, "*rows candidates"]:
+        """Of the candidates."""
+
+    def text_of(self, target: Text) -> str:
+        """The asked part of a text, in letters."""
+        raise BadInput(f"{self.name} writes no text; expected one of its labels as the target")
+
+    def labels_of(self, encoded: Encoded) -> tuple[str, ...]:
+        """Names of this example's candidates."""
+        return self.labels or encoded.names
+
+    def check(self, fields: frozenset[str]) -> None:
+        """Refuse by name what the model cannot honour."""
+        refused = sorted(fields - self.honours) if fields else []
+        if refused:
+            raise BadInput(f"{self.name} cannot honour an intervention on {', '.join(refused)}")
+
+    def check_want(self, want: frozenset[str]) -> None:
+        missing = sorted({NEEDED[name] for name in want} - self.honours) if want else []
+        if missing:
+            raise BadInput(f"{self.name} does not offer its {', '.join(missing)}")

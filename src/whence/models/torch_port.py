@@ -1,0 +1,241 @@
+"""What all adapters of Hugging Face models share: how a pass is changed, differentiated and padded.
+
+The user's text, tokenizer, device, training mode and weights stay as they were: the tokenizer is copied (calling one changes
+its padding state), evaluation mode is put back after every pass, and gradients are taken with respect to inputs only.
+
+Padding must not change a number. That is tried out once per model: where rows of other lengths change each other (a model that
+ignores the mask, or has no padding id), a row shares a batch only with rows of its own length, or with none.
+"""
+
+import copy
+from abc import abstractmethod
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from whence.errors import BadInput
+from whence.models.batch import Batch, collate
+from whence.models.encoding import Encoded, hide_tokens
+from whence.models.fingerprint import fingerprint, weights_key
+from whence.models.intervention import UNCHANGED, Hide, Intervention
+from whence.models.port import BACKWARD, Port
+from whence.models.reading import Kept, Pooled, WordChange, evaluating, reduced
+from whence.models.sites import Sites, changed, find_sites, try_sites
+from whence.models.target import Label, Target
+
+Company = Literal["any", "same length", "none"]
+ON_WORDS = frozenset({"embeddings", "scale", "noise"})
+SHORT, LONG = "a b", "a b c d a b c d e"
+"""Texts on which a model is tried out."""
+
+
+class TorchPort(Port):
+    """A Hugging Face model with its tokenizer."""
+
+    reads_twice = False
+    """True where a decoder reads the source again."""
+
+    def __init__(self, model: PreTrainedModel, tokenizer: Any) -> None:
+        if not getattr(tokenizer, "is_fast", False):
+            raise BadInput(f"{type(tokenizer).__name__} gives no character offsets; expected a fast tokenizer (tokenizer.json)")
+        self.model = model
+        self.tokenizer = copy.deepcopy(tokenizer)
+        rows = int(model.get_input_embeddings().weight.shape[0])
+        largest = max(self.tokenizer.get_vocab().values(), default=-1)
+        if largest >= rows:
+            raise BadInput(
+                f"the tokenizer has ids up to {largest}, but {self.name} has {rows} embeddings; expected one for each id"
+            )
+        # a model that looks for its last token goes by its own config, whatever the tokenizer says
+        named = (getattr(model.config, "pad_token_id", None), tokenizer.pad_token_id, 0)
+        self.pad_id: int = next(i for i in named if i is not None and 0 <= i < rows)
+        self._fingerprint: tuple[int, str] | None = None
+
+    @property
+    def name(self) -> str:
+        return type(self.model).__name__
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+    @property
+    def state(self) -> int:
+        return weights_key(self.model)
+
+    @property
+    def fingerprint(self) -> str:
+        state = self.state
+        if self._fingerprint is None or self._fingerprint[0] != state:
+            self._fingerprint = (state, fingerprint(self.model, self.tokenizer))
+        return self._fingerprint[1]
+
+    @property
+    def hides(self) -> tuple[Hide, ...]:
+        return ("mask", "delete", "pad") if self.tokenizer.mask_token_id is not None else ("delete", "pad")
+
+    @cached_property
+    def embedding_dim(self) -> int:
+        return int(self.model.get_input_embeddings().weight.shape[1])
+
+    @cached_property
+    def sites(self) -> Sites | None:
+        """Where words are read; None where that was not found."""
+        [long] = self.encode([self._probe(LONG)])
+        batch = self._collate([long], [UNCHANGED], [None])
+        try:
+            return try_sites(find_sites(self.model, self.reads_twice), lambda: self._scored(batch), len(long))
+        except (BadInput, AttributeError, KeyError):
+            return None
+
+    @property
+    def honours(self) -> frozenset[str]:
+        return frozenset({"keep"}) | (ON_WORDS | {"gradient"} if self.sites is not None else frozenset())
+
+    @cached_property
+    def company(self) -> Company:
+        """With which rows a row may share a batch, tried out."""
+        short, long = self.encode([self._probe(SHORT), self._probe(LONG)])
+
+        def short_among(rows: list[Encoded]) -> Tensor:
+            return self._scored(self._collate(rows, [UNCHANGED] * len(rows), [None] * len(rows)))[0]
+
+        alone = short_among([short])
+        allowed = (1e-4 if self.model.dtype in (torch.float32, torch.float64) else 2e-2) * (1 + float(alone.abs().max()))
+        kinds: tuple[tuple[Company, list[Encoded]], ...] = (("any", [short, long]), ("same length", [short, short]))
+        for kind, rows in kinds:
+            try:
+                if float((short_among(rows) - alone).abs().max()) <= allowed:
+                    return kind
+            except (ValueError, AssertionError):  # without a padding id some models refuse more than one row
+                continue
+        return "none"
+
+    def run(
+        self,
+        encoded: Sequence[Encoded],
+        changes: Sequence[Intervention],
+        want: frozenset[str],
+        targets: Sequence[Target | None],
+    ) -> dict[str, np.ndarray]:
+        hidden = self.hidden(encoded, changes)
+        parts = self._parts(hidden)
+        found = [
+            self._run([hidden[i] for i in rows], [changes[i] for i in rows], want, [targets[i] for i in rows]) for rows in parts
+        ]
+        return found[0] if len(parts) == 1 else {name: _joined([f[name] for f in found], parts) for name in found[0]}
+
+    def hidden(self, encoded: Sequence[Encoded], changes: Sequence[Intervention]) -> list[Encoded]:
+        """The examples without what the changes hide."""
+        return [
+            e if c.keep is None else hide_tokens(e, c.keep, c.hide, self.tokenizer.mask_token_id, self.pad_id)
+            for e, c in zip(encoded, changes, strict=True)
+        ]
+
+    def _parts(self, encoded: Sequence[Encoded]) -> list[list[int]]:
+        """Rows that may share a batch."""
+        if len(encoded) == 1:
+            return [[0]]
+        parts: dict[Hashable, list[int]] = {}
+        for i, e in enumerate(encoded):
+            parts.setdefault(({"any": 0, "same length": len(e), "none": i}[self.company], self._row_kind(e)), []).append(i)
+        return list(parts.values())
+
+    def _row_kind(self, encoded: Encoded) -> Hashable:
+        """Rows of different kinds never share a batch."""
+        return None
+
+    def _run(
+        self,
+        encoded: Sequence[Encoded],
+        changes: Sequence[Intervention],
+        want: frozenset[str],
+        targets: Sequence[Target | None],
+    ) -> dict[str, np.ndarray]:
+        batch, kept = self._collate(encoded, changes, targets), Kept()
+        backward, tokens = bool(want & BACKWARD), batch.input_ids.shape[1]
+        with evaluating(self.model), torch.set_grad_enabled(backward):
+            scores, attention, more = self._forward(batch, want, kept)
+            found = {"scores": scores.detach().float(), **more}
+            if attention is not None:
+                found["attention"] = attention.row().detach().float()
+            if backward:
+                wrt = {
+                    "gradient": kept.embedded,
+                    "word_gradient": [] if kept.words is None else [kept.words],
+                    "attention_gradient": [] if attention is None else [attention.weights],
+                }
+                wrt = {name: tensors for name, tensors in wrt.items() if name in want}
+                slopes = iter(
+                    torch.autograd.grad(self._asked(scores, targets), [t for several in wrt.values() for t in several])
+                )
+                for name, tensors in wrt.items():
+                    mine = [next(slopes) for _ in tensors]
+                    if name == "attention_gradient":
+                        assert attention is not None
+                        found[name] = attention.row(mine[0]).float()
+                    else:
+                        values = kept.embedded if name == "gradient" else [t for t in [kept.unscaled] if t is not None]
+                        found[name] = reduced(mine, values, tokens)
+        return {name: tensor.cpu().numpy() for name, tensor in found.items()}
+
+    def _asked(self, scores: Tensor, targets: Sequence[Target | None]) -> Tensor:
+        """What is differentiated: the targets' scores, summed over rows."""
+        if not isinstance(targets[0], Label):
+            return scores.sum()
+        index = torch.tensor([t.index for t in targets if isinstance(t, Label)], device=scores.device)
+        return self._probable(scores).gather(1, index[:, None]).sum()
+
+    def _probable(self, scores: Tensor) -> Tensor:
+        return scores.softmax(-1)
+
+    def probabilities(self, scores: Float[np.ndarray, "*rows candidates"]) -> Float[np.ndarray, "*rows candidates"]:
+        return self._probable(torch.from_numpy(np.asarray(scores, dtype=np.float32))).numpy()
+
+    def _collate(self, encoded: Sequence[Encoded], changes: Sequence[Intervention], targets: Sequence[Target | None]) -> Batch:
+        return collate(encoded, self.pad_id, self.device, changes, self.embedding_dim)
+
+    @abstractmethod
+    def _forward(
+        self, batch: Batch, want: frozenset[str], kept: Kept
+    ) -> tuple[Float[Tensor, "batch candidates"], Pooled | None, dict[str, Tensor]]:
+        """(scores, attention if wanted, more results); the source is read inside `self._reading`."""
+
+    @abstractmethod
+    def _probe(self, text: str) -> Any:
+        """An example of the kind that this model reads, made of `text`."""
+
+    def _scored(self, batch: Batch) -> Float[Tensor, "batch candidates"]:
+        with evaluating(self.model), torch.no_grad():
+            return self._forward(batch, frozenset(), Kept())[0].float()
+
+    @contextmanager
+    def _reading(self, batch: Batch, want: frozenset[str], kept: Kept) -> Iterator[None]:
+        """While the model reads its words: replace, scale or noise them; keep what gradients are taken of."""
+        words = "word_gradient" in want or any(getattr(batch, name) is not None for name in ON_WORDS)
+        with ExitStack() as stack:
+            if words or "gradient" in want:
+                assert self.sites is not None, "the runner refuses this before (`Port.check`, `Port.check_want`)"
+                if words:
+                    change = WordChange(batch, kept, "word_gradient" in want)
+                    stack.enter_context(changed(self.sites.embeddings, change, self.sites.time_first))
+                if "gradient" in want:
+                    stack.enter_context(changed(self.sites.embedded, kept.keep_embedded, self.sites.time_first))
+            yield
+
+
+def _joined(parts: Sequence[np.ndarray], rows: Sequence[Sequence[int]]) -> np.ndarray:
+    """The parts of a batch as one array, padded with zeros to the longest."""
+    shape = np.max([part.shape[1:] for part in parts], axis=0)
+    out = np.zeros((sum(map(len, rows)), *shape), dtype=parts[0].dtype)
+    for part, numbers in zip(parts, rows, strict=True):
+        for i, row in zip(numbers, part, strict=True):
+            out[i][tuple(slice(0, n) for n in row.shape)] = row
+    return out
