@@ -145,7 +145,7 @@ def test_kernel_shap() -> None:
 def test_lime() -> None:
     """Captum's LIME, given our masks one after the other and LIME's released kernel, fits the same line."""
     item, found = bag_scores("lime", n_samples=100)
-    masks = iter(torch.tensor(hidings(5, 100, Ask(item, 1).generator("lime"))))
+    masks = iter(torch.tensor(hidings(5, 100, Ask(item, Label(1)).generator("lime"))))
 
     def kernel(_: Tensor, __: Tensor, mask: Tensor, **___: Any) -> Tensor:
         full = torch.ones_like(mask, dtype=torch.float64)

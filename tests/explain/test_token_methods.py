@@ -140,7 +140,7 @@ def test_lime_finds_a_line(bag: Classifier) -> None:
     small = {word: weight / 100 for word, weight in WEIGHTS.items()}
     classifier = bag_classifier(small)
     [item] = classifier.encode([Example("x", {"text": TEXT})])
-    [made] = Runner(classifier).drive([lime_steps(Ask(item, 1, "delete"), n_samples=200, ridge=1e-9)])
+    [made] = Runner(classifier).drive([lime_steps(Ask(item, Label(1), "delete"), n_samples=200, ridge=1e-9)])
     assert made.scores == pytest.approx(W / 100 / 4, abs=1e-5)
 
 

@@ -15,7 +15,7 @@ from whence.explain import TokenScores
 from whence.explain.rationale import rationale_size, top_share
 from whence.measure.measure import Judged, Measure, Value
 from whence.measure.plausibility import average_precision, plausibility_measures
-from whence.models import Classifier
+from whence.models import Classifier, Label
 
 TEN = "a b c d e f g h i j"
 

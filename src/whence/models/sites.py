@@ -60,14 +60,12 @@ def reading_half(model: PreTrainedModel) -> PreTrainedModel:
     return model.get_encoder() if model.config.is_encoder_decoder else model.base_model
 
 
-def _first_layer(reader: nn.Module) -> Site:
+def _first_layer(reader: PreTrainedModel) -> Site:
     own = getattr(reader, "embeddings", None)
     if own is not None and not isinstance(own, nn.Embedding):
         return Site(own)
     layers = [module for module in reader.modules() if isinstance(module, nn.ModuleList) and len(module)]
-    if not layers:
-        raise BadInput(f"{type(reader).__name__}: the first layer was not found; gradients at its input cannot be taken")
-    return Site(layers[0][0], "input")
+    return Site(layers[0][0], "input") if layers else Site(reader.get_input_embeddings())
 
 
 @contextmanager
@@ -144,4 +142,4 @@ def _same_words(encoder: Tensor, decoder: Tensor) -> tuple[Tensor, Tensor]:
 
 def _uneven(like: Tensor) -> Tensor:
     wave = torch.sin(torch.arange(like[0].numel(), device=like.device, dtype=torch.float32) * 1.7)
-    return wave.view(like.shape[1:]).to(like.dtype) * like.float().std().to(like.dtype)
+    return (wave.view(like.shape[1:]) * (like.float().std() + 0.1)).to(like.dtype)
