@@ -131,3 +131,13 @@ def test_half_precision_gives_nearly_the_same_numbers() -> None:
     a, b = (np.stack([r.probabilities for r in Runner(c).predict(c.encode(texts()))]) for c in (exact, half))
     assert b.dtype == np.float32
     assert np.abs(a - b).max() < 0.05
+
+
+def test_a_model_that_was_trained_on_answers_anew() -> None:
+    import whence
+
+    model = whence.load(tiny_bert())
+    before = model.predict("good")
+    with torch.no_grad():
+        model.classifier.model.classifier.bias += torch.tensor([3.0, 0.0, 0.0])
+    assert model.predict("good") != before
