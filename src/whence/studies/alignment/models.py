@@ -68,7 +68,7 @@ def _gate(folder: Path, corpus: str, count: int | None, root: str | None) -> str
     return str(trained_gate(classifier, classifier.encode(examples)))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def chosen_pairs(corpus: str, count: int | None, root: str | None) -> list[Example]:
     """A random `count` of the test pairs, or all there are; of HANS as many of each subcase (the paper: 10 of each of 30)."""
     examples = opened(corpus, root, whole=True).load("test", None if corpus == ROLE_CORPUS else count, SUBSET_SEED)
