@@ -16,6 +16,7 @@ from whence.measure.erasure import decision_flip_steps
 from whence.measure.fresh import How, fresh, rationale_words
 from whence.measure.parts_of_speech import Tagger, by_tag, nltk_tagger, spacy_tagger
 from whence.models import Classifier, Encoded, Hide, Label
+from whence.models.encoding import DROPPED
 from whence.run import Request, Runner
 from whence.run.engine import Rows
 from whence.studies.calibrate import planted_words, recovery
@@ -63,7 +64,8 @@ def prior_of(classifier: Classifier, encoded: Sequence[Encoded], prior: str, cor
 
 def document_only(encoded: Encoded) -> Encoded:
     """The query of a pair belongs to no word, so that it is neither scored nor hidden."""
-    return replace(encoded, word=np.where(encoded.field == 0, encoded.word, -1))
+    words = np.where(encoded.field == 0, encoded.word, -1)
+    return replace(encoded, word=words, carrier=np.where(encoded.word_fields == 0, encoded.carrier, DROPPED))
 
 
 def explained(runner: Runner, encoded: Sequence[Encoded], method: str, hide: Hide, ig_steps: int = 0) -> list[TokenScores]:
