@@ -3,19 +3,19 @@
 import math
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.functional import cross_entropy
 
 from whence.data import Corpus
 from whence.explain.alignments.method import pair_asks
-from whence.models import Classifier, Encoded, collate
-from whence.models.build import build_model
+from whence.models import Classifier, Encoded
 from whence.run.masks import MaskRunner, MaskSteps
-from whence.teach import Job, label_numbers
+from whence.teach import Job
+from whence.teach.job import task_for
+from whence.teach.loop import filled
+from whence.teach.objectives import total, what_is_read
 
 STEPS, PAIRS, MASKS = 4, 8, 64
 
@@ -23,21 +23,17 @@ STEPS, PAIRS, MASKS = 4, 8, 64
 def training_step(job: Job, corpus: Corpus) -> dict[str, Any]:
     """Steps and time of a training, from a few steps on its own texts; early stopping makes it shorter."""
     examples = corpus.load("train", job.limit, job.settings.seed)
-    texts = (text for example in examples for text in example.texts.values())
-    model, tokenizer = build_model(
-        job.model, corpus.labels, texts, Path(job.vectors) if job.vectors else None, dict(job.options)
-    )
-    classifier = Classifier(model.train(), tokenizer)
-    size = job.settings.batch_size
-    sample = examples[:: max(1, len(examples) // (STEPS * size))][: STEPS * size]
-    encoded, labels = classifier.encode(sample), torch.tensor(label_numbers(classifier, sample))
-    optimizer = torch.optim.AdamW(p for p in model.parameters() if p.requires_grad)
+    task = task_for(job, corpus, examples)
+    settings, size = filled(job.settings, task), job.settings.batch_size
+    split = task.prepare(examples[:: max(1, len(examples) // (STEPS * size))][: STEPS * size])
+    objective = total(settings.objective, settings.options, split.facts)
+    reads = what_is_read(settings.objective, task.gives)
+    optimizer = torch.optim.AdamW(task.groups(settings))
+    task.model.train()
     seconds = []
-    for start in range(0, len(encoded), size):
+    for start in range(0, len(split.lengths), size):
         began = time.perf_counter()
-        batch = collate(encoded[start : start + size], classifier.pad_id, classifier.device)
-        logits, _ = classifier.training_pass(model, batch, False)
-        cross_entropy(logits, labels[start : start + size]).backward()
+        objective(split.step(range(start, min(start + size, len(split.lengths))), reads)).backward()
         optimizer.step()
         optimizer.zero_grad()
         seconds.append(time.perf_counter() - began)

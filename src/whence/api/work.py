@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from whence.api.audits import usual_split
 from whence.api.inputs import check_limit, check_seed
 from whence.api.model import load
-from whence.data import Corpus
+from whence.data import Corpus, open_template
 from whence.data.registry import open_corpus, planted
 from whence.data.table import Columns
 from whence.errors import BadInput, unknown
@@ -24,9 +24,10 @@ from whence.studies.planted_model import planted_model
 from whence.studies.registry import find_study
 from whence.studies.study import Scale, run_study
 from whence.teach import Job, Settings, default_settings, parse_objectives, run_job
-from whence.teach.loop import Say, selection
+from whence.teach.loop import Say
+from whence.teach.loop import filled as filled_settings
 from whence.teach.objectives import check_options as check_objective_options
-from whence.teach.tasks import Classification
+from whence.teach.tasks import TASKS
 
 
 def train(
@@ -34,7 +35,9 @@ def train(
     model: str,
     out: str | Path,
     *,
-    objectives: Sequence[str] = ("cross_entropy",),
+    task: str = "classification",
+    template: str | None = None,
+    objectives: Sequence[str] = (),
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     options: Mapping[str, Any] | None = None,
     vectors: str | Path | None = None,
@@ -50,20 +53,25 @@ def train(
     columns: Columns | None = None,
     say: Say = print,
 ) -> dict[str, Any]:
-    """Trains or fine-tunes a classifier, or continues; returns what `out`/results.json holds. The model is in `out`/model.
+    """Trains or fine-tunes a model, or continues; returns what `out`/results.json holds. The model is in `out`/model.
 
     data        a corpus with a training split, or a folder with train.csv (and dev.csv, test.csv)
-    model       "bilstm", "mlp", "decomposable", "esim", "encoder", or the folder or hub id of a Hugging Face model
-    objectives  terms of the loss, "NAME" or "NAME=WEIGHT"; they add up
+    model       "bilstm", "mlp", "decomposable", "esim", "encoder", or the folder or hub id of a Hugging Face model;
+                in text2text "small_t5", "small_gpt2", "warm", or a folder or hub id
+    task        "classification", or "text2text": the model writes the target that `template` makes of an example
+    template    of text2text: a name such as "nli.i-or", or a file (docs/templates.md)
+    objectives  terms of the loss, "NAME" or "NAME=WEIGHT"; they add up. Default: the cross-entropy of the task
     parameters  of the objectives, such as {"saloss": {"prior": "tfidf"}}
     options     for the model's config, such as {"attention": "uniform"}
     vectors     a GloVe text file to start from
-    select      the metric that picks the epoch that is kept: "macro_f1", "accuracy", "loss" or "train_loss"
+    select      the metric that picks the epoch that is kept: "loss", "train_loss", "accuracy"; "macro_f1" of a classifier;
+                "bleu", "exact_match" of text2text
     guide       attention to impose: "uniform", or the folder of a trained model
     """
     job = training_job(
-        data, model, objectives=objectives, parameters=parameters, options=options, vectors=vectors, guide=guide, select=select,
-        limit=limit,        epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, patience=patience, seed=seed,
+        data, model, task=task, template=template, objectives=objectives, parameters=parameters, options=options,
+        vectors=vectors, guide=guide, select=select, limit=limit, epochs=epochs, batch_size=batch_size,
+        learning_rate=learning_rate, patience=patience, seed=seed,
     )  # fmt: skip
     corpus = training_corpus(data, data_root, columns)
     for note in corpus.notes:
@@ -72,7 +80,7 @@ def train(
 
 
 def training_job(
-    data: str | Path, model: str, *, objectives: Sequence[str] = ("cross_entropy",),
+    data: str | Path, model: str, *, task: str = "classification", template: str | None = None, objectives: Sequence[str] = (),
     parameters: Mapping[str, Mapping[str, Any]] | None = None, options: Mapping[str, Any] | None = None,
     vectors: str | Path | None = None, guide: str | None = None, select: str | None = None,
     limit: int | None = None, epochs: int | None = None,
@@ -82,8 +90,13 @@ def training_job(
     given = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "patience": patience}
     filled = default_settings(model) | {name: value for name, value in given.items() if value is not None}
     weights = parse_objectives([objectives] if isinstance(objectives, str) else list(objectives))
-    terms = {name: dict(values) for name, values in (parameters or {}).items()}
-    check_objective_options(weights, terms)
+    if task not in TASKS:
+        raise unknown("task", task, TASKS)
+    if template is not None:
+        open_template(template)
+    usual = filled.pop("options", {}) if not weights else {}
+    given_to = dict(parameters or {})
+    terms = {name: {**usual.get(name, {}), **given_to.get(name, {})} for name in (*usual, *given_to)}
     check_options(model, options or {})
     if vectors is not None and not Path(vectors).is_file():
         raise BadInput(
@@ -95,10 +108,11 @@ def training_job(
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])).replace("_", "-")
         raise BadInput(f"{where}: {first['msg'][0].lower()}{first['msg'][1:]}; got {first['input']!r:.60}") from error
-    selection(Classification, settings)
+    settings = filled_settings(settings, TASKS[task])
+    check_objective_options(settings.objective, settings.options)
     return Job(
-        data=str(data), model=model, vectors=None if vectors is None else str(vectors), limit=check_limit(limit),
-        options=dict(options or {}), guide=guide, settings=settings,
+        task=task, template=template, data=str(data), model=model, vectors=None if vectors is None else str(vectors),
+        limit=check_limit(limit), options=dict(options or {}), guide=guide, settings=settings,
     )  # fmt: skip
 
 

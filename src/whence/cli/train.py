@@ -1,4 +1,4 @@
-"""whence train: a classifier from scratch, or a Hugging Face model fine-tuned."""
+"""whence train: a classifier or a text-to-text model, from scratch or fine-tuned."""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,17 +26,27 @@ from whence.cli.options import (
 from whence.cli.runs import in_folder
 from whence.errors import visible
 
+METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1", "exact_match": "exact match", "bleu": "BLEU"}
+
 
 def train(
     data: DataName,
     model: Annotated[
         str,
-        typer.Option(help="bilstm, mlp, decomposable, esim or encoder to train from scratch; a folder or hub id to fine-tune."),
+        typer.Option(
+            help="To train from scratch: bilstm, mlp, decomposable, esim, encoder; in text2text small_t5, small_gpt2. To start "
+            "from an encoder: warm. To fine-tune: a folder or hub id."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Run folder. The model is saved in OUT/model. Run the same command to continue.")],
+    task: Annotated[str, typer.Option(help="classification, or text2text: the model writes a text.")] = "classification",
+    template: Annotated[
+        str | None, typer.Option(help="With text2text: how an example becomes source and target, by name (nli.i-or) or file.")
+    ] = None,
     vectors: Annotated[Path | None, typer.Option(help="A GloVe text file (also .gz, .xz) to start from.")] = None,
     objective: Annotated[
-        list[str] | None, typer.Option(help="NAME or NAME=WEIGHT. Repeat the option to add terms up. Default: cross_entropy.")
+        list[str] | None,
+        typer.Option(help="NAME or NAME=WEIGHT. Repeat the option to add terms up. Default: the task's cross-entropy."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=2, help="Train on N examples, drawn at random with the seed.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Most epochs. Default: depends on the model.")] = None,
@@ -46,7 +56,8 @@ def train(
         int | None, typer.Option(min=1, help="Epochs without a better dev score before training stops.")
     ] = None,
     select: Annotated[
-        str | None, typer.Option(help="The metric that picks the epoch: macro_f1, accuracy, loss or train_loss.")
+        str | None,
+        typer.Option(help="The metric that picks the epoch: macro_f1, accuracy, loss, train_loss, bleu, exact_match."),
     ] = None,
     guide: Annotated[str | None, typer.Option(help="Attention to impose: uniform, or the folder of a trained model.")] = None,
     seed: Seed = 0,
@@ -62,7 +73,7 @@ def train(
     data_root: DataRoot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train a classifier from scratch, or fine-tune one.
+    """Train a classifier or a text-to-text model from scratch, or fine-tune one.
 
     --data needs a training split: a corpus that has one, or a folder with train.csv and, if you have them, dev.csv and
     test.csv. You can stop training at any time: run the same command again and it continues from its last checkpoint.
@@ -74,7 +85,9 @@ def train(
         data,
         model,
         in_folder(out),
-        objectives=objective or ["cross_entropy"],
+        task=task,
+        template=template,
+        objectives=objective or (),
         parameters=method_parameters(set_),
         options=keyed(option, "--option"),
         vectors=vectors,
@@ -93,11 +106,12 @@ def train(
     if as_json:
         print_json(results)
         return
-    table = Table("split", "examples", "accuracy", "macro-F1", title=table_title(f"{model} on {data}"))
-    for split in ("dev", "test"):
-        if split in results:
-            scores = results[split]
-            table.add_row(split, f"{scores['examples']:,}", f"{scores['accuracy']:.4f}", f"{scores['macro_f1']:.4f}")
+    splits = [split for split in ("dev", "test") if split in results]
+    shown = [metric for metric in METRICS if all(metric in results[split] for split in splits)]
+    table = Table("split", "examples", *(METRICS[metric] for metric in shown), title=table_title(f"{model} on {data}"))
+    for split in splits:
+        scores = results[split]
+        table.add_row(split, f"{scores['examples']:,}", *(f"{scores[metric]:.4f}" for metric in shown))
     console.print(table)
     for note in results["notes"]:
         console.print(f"note: {visible(note)}")

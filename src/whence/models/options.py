@@ -14,6 +14,7 @@ from transformers import AutoConfig, BertConfig
 from whence.errors import BadInput, unknown
 from whence.models import ARCHITECTURES
 from whence.models.build import ENCODER
+from whence.models.text_models import OPTIONS as TEXT_OPTIONS
 
 OURS = ("vocab_size", "pad_token_id", "cls_token_id", "sep_token_id", "num_labels", "id2label", "label2id")
 """Set from the data; not for users."""
@@ -46,6 +47,8 @@ def _kinds(model: str) -> dict[str, Any]:
         usual: dict[str, Any] = BertConfig().to_dict()
         wanted = {"hidden_size": 128, "layers": 2, **{k: usual[k] for k in usual if "dropout" in k and usual[k] is not None}}
         return {name: type(value) for name, value in wanted.items()} | VOCABULARY
+    if model in TEXT_OPTIONS:
+        return TEXT_OPTIONS[model]
     folder = Path(model) / "model" if (Path(model) / "model").is_dir() else model
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False).to_dict()

@@ -13,21 +13,26 @@ from typing import Any
 from transformers import AutoConfig
 
 from whence.data import Corpus, Example
+from whence.models.build import NAMES
+from whence.models.text_models import BUILDERS
 from whence.run import digest
+
+OURS = (*NAMES, *BUILDERS)
 
 
 def depends_on(settings: Mapping[str, Any], corpus: Corpus, splits: Mapping[str, Sequence[Example]]) -> dict[str, Any]:
-    """JSON for config.json. `settings`: what a user chose, nested; every text in it that names a file or a model's folder
-    is followed by what is in there."""
+    """JSON for config.json. `settings` are the job's; a text in it that names a file or a model's folder counts by content."""
     files = {name: _content(path) for name, path in sorted(_files(settings))}
+    named = [settings["model"], settings["options"].get("encoder")]
     return {
         "labels": list(corpus.labels),
         "examples_sha256": {split: digest(examples) for split, examples in splits.items()},
         "files_sha256": files,
+        "hub_versions": {name: _hub_version(name) for name in named if name and name not in OURS and name not in files},
     }
 
 
-def hub_version(name: str) -> str | None:
+def _hub_version(name: str) -> str | None:
     """The commit of a model of the hub, where it is there to be asked; None for our own architectures and where it is not."""
     try:
         return getattr(AutoConfig.from_pretrained(name), "_commit_hash", None)

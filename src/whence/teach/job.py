@@ -12,16 +12,17 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from transformers import set_seed
 
-from whence.data import Corpus, Example
-from whence.errors import BadInput
+from whence.data import TEMPLATES, Corpus, Example, open_template
+from whence.errors import BadInput, unknown
 from whence.models.build import NAMES, build_model
+from whence.models.text_models import build_text_model
 from whence.run import RunFolder, cache_folder, read_rows, remove, replace_folder, versions
-from whence.teach.depends import depends_on, hub_version
+from whence.teach.depends import depends_on
 from whence.teach.guide import imposed
-from whence.teach.loop import Say, selection, train
-from whence.teach.objectives import check_options
+from whence.teach.loop import Say, filled, train
+from whence.teach.objectives import check_options, what_is_read
 from whence.teach.settings import Settings
-from whence.teach.tasks import Classification, Task
+from whence.teach.tasks import TASKS, Classification, Task, Text2Text
 
 DEV_SHARE = 0.1
 
@@ -30,8 +31,11 @@ class Job(BaseModel):
     """What is trained on what; with `settings`, the whole of config.json."""
 
     model_config = ConfigDict(extra="forbid")
+    task: str = "classification"
     data: str
     model: str
+    template: str | None = None
+    """Of text2text: how an example becomes source and target, by name or as a file (data/template)."""
     vectors: str | None = None
     limit: int | None = None
     options: dict[str, Any] = {}
@@ -40,13 +44,22 @@ class Job(BaseModel):
     settings: Settings
 
 
+_FROM_SCRATCH: dict[str, Any] = {"learning_rate": 5e-4, "warmup": 0.1, "epochs": 8, "weight_decay": 0.01, "clip": 1.0}
+_PRETRAINED: dict[str, Any] = {"learning_rate": 5e-5, "warmup": 0.1, "epochs": 3, "weight_decay": 0.01, "clip": 1.0}
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "encoder": _FROM_SCRATCH,
+    "small_t5": {**_FROM_SCRATCH, "learning_rate": 2e-3, "weight_decay": 0.0},
+    "small_gpt2": {**_FROM_SCRATCH, "learning_rate": 2e-3, "weight_decay": 0.0},
+    "warm": {
+        **_PRETRAINED, "learning_rate": 1e-4, "decoder_learning_rate": 5e-4, "warmup": 0.085, "epochs": 2,
+        "options": {"token_cross_entropy": {"label_weight": 3.0}},
+    },
+}  # fmt: skip
+
+
 def default_settings(model: str) -> dict[str, Any]:
-    """From scratch: Adam at 1e-3. A pretrained transformer: a small rate with warm-up, and fewer epochs."""
-    if model == "encoder":
-        return {"learning_rate": 5e-4, "warmup": 0.1, "epochs": 8, "weight_decay": 0.01, "clip": 1.0}
-    if model in NAMES:
-        return {}
-    return {"learning_rate": 5e-5, "warmup": 0.1, "epochs": 3, "weight_decay": 0.01, "clip": 1.0}
+    """Of a model's name: word models from scratch take what `Settings` says, a pretrained transformer learns slowly."""
+    return dict(_DEFAULTS.get(model, {} if model in NAMES else _PRETRAINED))
 
 
 def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print) -> dict[str, Any]:
@@ -67,7 +80,7 @@ def _run(
         say(f"{out} is finished already")
         return folder.results
     set_seed(job.settings.seed)  # the new weights of the model, too, come from the seed
-    task = _task(job, corpus, splits["train"])
+    task = task_for(job, corpus, splits["train"])
     history = train(task, splits["train"], splits["dev"], job.settings, out, say)
     results: dict[str, Any] = {"job": "train", "train_examples": len(splits["train"]), "notes": notes, **history}
     for split in ("dev", "test"):
@@ -93,7 +106,13 @@ def cached_job(job: Job, corpus: Corpus, say: Say = print) -> Path:
     return out
 
 
-def _task(job: Job, corpus: Corpus, examples: list[Example]) -> Task:
+def task_for(job: Job, corpus: Corpus, examples: list[Example]) -> Task:
+    """The task with its new model; `examples` make the vocabulary."""
+    if job.task == Text2Text.name:
+        template = open_template(str(job.template))
+        texts = (text for e in examples for text in (template.render(e).text, template.render_target(e)))
+        model, tokenizer = build_text_model(job.model, texts, job.options)
+        return Text2Text(model, tokenizer, template, corpus.labels, job.settings.generated)
     texts = (text for example in examples for text in example.texts.values())
     vectors = Path(job.vectors) if job.vectors else None
     model, tokenizer = build_model(job.model, corpus.labels, texts, vectors, job.options)
@@ -102,17 +121,28 @@ def _task(job: Job, corpus: Corpus, examples: list[Example]) -> Task:
 
 def _prepare(job: Job, corpus: Corpus) -> tuple[Job, dict[str, list[Example]], list[str], dict[str, Any]]:
     """(the job with all settings filled in, splits, notes, what config.json will hold)."""
-    if corpus.task == "choice":
-        raise BadInput(f"{corpus.name} has questions with choices; expected a corpus of texts or pairs for a classifier")
-    check_options(job.settings.objective, job.settings.options)
-    selected_by = selection(Classification, job.settings)
-    job = job.model_copy(update={"settings": job.settings.model_copy(update={"select": selected_by.name})})
+    _check(job, corpus)
+    settings = filled(job.settings, TASKS[job.task])
+    check_options(settings.objective, settings.options)
+    what_is_read(settings.objective, TASKS[job.task].gives)
+    job = job.model_copy(update={"settings": settings})
     splits, notes = _splits(corpus, job)
     chosen = job.model_dump()
-    config = {"job": "train", **chosen, **depends_on(chosen, corpus, splits)}
-    if job.model not in NAMES and not Path(job.model).exists():
-        config["hub_version"] = hub_version(job.model)
-    return job, splits, notes, config
+    return job, splits, notes, {"job": "train", **chosen, **depends_on(chosen, corpus, splits)}
+
+
+def _check(job: Job, corpus: Corpus) -> None:
+    if job.task not in TASKS:
+        raise unknown("task", job.task, list(TASKS))
+    if job.task == Text2Text.name:
+        if job.template is None:
+            raise BadInput(f"text2text needs a template; expected --template with one of {', '.join(TEMPLATES)}, or a file")
+        if job.vectors or job.guide:
+            raise BadInput("--vectors and --guide go with classifiers; expected neither in text2text")
+    elif job.template is not None:
+        raise BadInput(f"a template was given for {job.task}; expected --task text2text with it")
+    elif corpus.task == "choice":
+        raise BadInput(f"{corpus.name} has questions with choices; expected --task text2text, or a corpus of texts or pairs")
 
 
 def _splits(corpus: Corpus, job: Job) -> tuple[dict[str, list[Example]], list[str]]:

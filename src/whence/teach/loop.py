@@ -23,7 +23,7 @@ from whence.run import progress
 from whence.teach.checkpoint import load_checkpoint, load_weights, save_checkpoint, save_weights
 from whence.teach.objectives import Term, total, what_is_read, wished_selection
 from whence.teach.settings import Settings
-from whence.teach.tasks.task import Metric, Scores, Split, Task
+from whence.teach.tasks.task import Scores, Split, Task
 
 CHUNK = 8
 """Batches that are sorted by a second length together."""
@@ -38,7 +38,8 @@ def train(
     """Train the task's model and leave the best epoch in it; returns the history. Continues from `folder`/checkpoint."""
     set_seed(settings.seed)
     model = task.model.to(default_device())
-    selected_by = selection(task, settings)
+    settings = filled(settings, task)
+    selected_by = next(metric for metric in task.metrics if metric.name == settings.select)
     reads = what_is_read(settings.objective, task.gives)
     training, dev = task.prepare(train_set), task.prepare(dev_set)
     for warning in training.warnings:
@@ -105,13 +106,14 @@ def default_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def selection(task: Task | type[Task], settings: Settings) -> Metric:
-    """The metric that picks the epoch: as asked for, as the objectives wish, or the task's usual one."""
-    name = settings.select or wished_selection(settings.objective) or task.select
-    known = {metric.name: metric for metric in task.metrics}
-    if name not in known:
-        raise unknown("metric to select by", name, list(known))
-    return known[name]
+def filled(settings: Settings, task: Task | type[Task]) -> Settings:
+    """With what the user left open: the task's usual objective; the metric that the objectives wish, or the task's usual."""
+    objective = settings.objective or {task.objective: 1.0}
+    select = settings.select or wished_selection(objective) or task.select
+    known = [metric.name for metric in task.metrics]
+    if select not in known:
+        raise unknown("metric to select by", select, known)
+    return settings.model_copy(update={"objective": objective, "select": select})
 
 
 @torch.no_grad()

@@ -73,7 +73,11 @@ class Template:
 
     def render_target(self, example: Example) -> str:
         """What a model should answer: with the right label, and the first explanation as rationale."""
-        return filled(self.target, lambda field: self._answer(example, field)).text
+        return self.answered(example).text
+
+    def answered(self, example: Example) -> Rendered:
+        """The target, with the places of label (or letter) and rationale in it."""
+        return filled(self.target, lambda field: self._answer(example, field))
 
     def candidates(self, example: Example, labels: Sequence[str]) -> tuple[str, ...]:
         """The label texts, in the order of the corpus' labels: the labels themselves, or the example's choices."""

@@ -6,12 +6,11 @@ from typing import Any
 import torch
 
 from whence.errors import BadInput, unknown
-from whence.teach.objectives import adversary, cross_entropy, known_alignment, saloss
-from whence.teach.objectives.objective import CorpusFacts, Objective, Step, Term
+from whence.teach.objectives import adversary, cross_entropy, known_alignment, saloss, token_cross_entropy
+from whence.teach.objectives.objective import CorpusFacts, Objective, Step, Term, TextFacts, TextStep
 
-OBJECTIVES: dict[str, Objective] = {
-    objective.name: objective for file in (cross_entropy, adversary, saloss, known_alignment) for objective in file.OBJECTIVES
-}
+_FILES = (cross_entropy, adversary, saloss, known_alignment, token_cross_entropy)
+OBJECTIVES: dict[str, Objective] = {objective.name: objective for file in _FILES for objective in file.OBJECTIVES}
 
 
 def parse_objectives(given: Sequence[str]) -> dict[str, float]:
@@ -80,6 +79,8 @@ __all__ = [
     "Objective",
     "Step",
     "Term",
+    "TextFacts",
+    "TextStep",
     "check_options",
     "parse_objectives",
     "total",

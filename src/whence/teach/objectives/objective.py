@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from transformers import PreTrainedModel
 
 from whence.data import Example
 from whence.models import Batch, Classifier, Encoded
@@ -46,6 +47,29 @@ class CorpusFacts:
     @property
     def label_count(self) -> int:
         return len(self.classifier.labels)
+
+
+@dataclass
+class TextStep:
+    """One step of a model that writes: for each target token, given the source and the tokens before it, logits."""
+
+    rows: Sequence[int]
+    """Which examples of `TextFacts.pairs` these are."""
+    targets: Int[Tensor, "batch tokens"]
+    """Token ids; -100 where a text has ended."""
+    label_tokens: Bool[Tensor, "batch tokens"]
+    """True for the tokens that say the label."""
+    token_logits: Float[Tensor, "batch tokens vocabulary"]
+
+
+@dataclass
+class TextFacts:
+    """The examples of a model that writes, as pairs of source and target ids (teach/tasks/written.py)."""
+
+    examples: Sequence[Example]
+    pairs: Sequence[Any]
+    model: PreTrainedModel
+    training: "TextFacts | None" = None
 
 
 Term = Callable[[Any], Tensor]

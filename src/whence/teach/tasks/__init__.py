@@ -2,5 +2,11 @@
 
 from whence.teach.tasks.classification import Classification, label_numbers, metrics
 from whence.teach.tasks.task import LOSS, TRAIN_LOSS, Metric, Row, Scores, Split, Task
+from whence.teach.tasks.text2text import Text2Text
 
-__all__ = ["LOSS", "TRAIN_LOSS", "Classification", "Metric", "Row", "Scores", "Split", "Task", "label_numbers", "metrics"]
+TASKS: dict[str, type[Task]] = {task.name: task for task in (Classification, Text2Text)}
+
+__all__ = [
+    "LOSS", "TASKS", "TRAIN_LOSS", "Classification", "Metric", "Row", "Scores", "Split", "Task", "Text2Text", "label_numbers",
+    "metrics",
+]  # fmt: skip

@@ -54,6 +54,8 @@ class LabelledSplit:
 
 
 class Classification(Task):
+    name = "classification"
+    objective = "cross_entropy"
     gives = frozenset({"logits", "attention"})
     metrics = (
         Metric("macro_f1", "the mean F1 of the labels that dev has"),

@@ -56,6 +56,9 @@ class Split(Protocol):
 
 
 class Task(ABC):
+    name: str
+    objective: str
+    """The usual one."""
     gives: frozenset[str]
     """What an objective may read of a step."""
     metrics: tuple[Metric, ...]

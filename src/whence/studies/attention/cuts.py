@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from whence.data.corpus import Corpus
-from whence.data.example import Example
+from whence.data import Corpus, Example
 
 
 def with_cuts(corpus: Corpus, copies: int, seed: int) -> Corpus:

@@ -1,1 +1,0 @@
-"""What every study needs, once: corpora and their titles, trained models, estimates, verdicts, sheets for judges."""
