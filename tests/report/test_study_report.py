@@ -53,9 +53,11 @@ def study_results(text: str = "A text.") -> dict[str, Any]:
         "tables": {"f1": {"title": text, "caption": text, "columns": [*rows[0]], "rows": rows}},
         "figures": {k: {"title": text, "caption": text, "kind": k, "data": data} for k, data in figures(text).items()},
         "claims": [
-            {"text": text, "holds": True, "evidence": text}, {"text": "Another.", "holds": False, "evidence": "0.1 < 0.2."},
+            {"text": text, "verdict": "holds", "evidence": text, "earlier": [{"rule": text, "verdict": "undecided"}]},
+            {"text": "Another.", "verdict": "does not hold", "evidence": "0.1 < 0.2.", "earlier": []},
+            {"text": "A third.", "verdict": "undecided", "evidence": "−0.1 to 0.2.", "earlier": []},
         ],
-        "notes": [text], "pieces": {"a": 70.0, "b": 7200.0}, "seconds": 7270.0, "versions": {"torch": "1"},
+        "notes": [text], "artefacts": [text], "pieces": {"a": 70.0, "b": 7200.0}, "seconds": 7270.0, "versions": {"torch": "1"},
     }  # fmt: skip
 
 
@@ -100,8 +102,12 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
 
 def test_claims_reduction_and_cost_are_said_in_words(tmp_path: Path) -> None:
     text = " ".join(Page(written(study_results(), tmp_path / "report.html")).text.split())
-    assert "1 of 2 claims hold here." in text
-    assert "✗ Does not hold Another. 0.1 < 0.2." in re.sub(r"(hold|Holds)(?=[A-Z])", r"\1 ", text)
+    text = re.sub(r"(hold|Holds|Undecided)(?=[A-Z])", r"\1 ", text)
+    assert "1 of 3 claims hold here; 1 is undecided: the interval of the difference includes the bound." in text
+    assert "✗ Does not hold Another. 0.1 < 0.2." in text
+    assert "? Undecided A third. −0.1 to 0.2." in text
+    assert "By an earlier rule (A text.): undecided." in text
+    assert "Beside this page: A text.." in text
     assert "Different from the full study: 1 setting" in text
     assert "2.0 h of work in 2 pieces" in text
 

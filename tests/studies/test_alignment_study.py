@@ -15,15 +15,22 @@ from whence.data.registry import open_corpus
 from whence.errors import BadInput
 from whence.explain.alignment import Alignment, mask_rows, score_rows
 from whence.models.build import build_model
-from whence.studies.alignment import STUDY, _shards, paper, pieces
+from whence.studies.alignment import STUDY, paper, pieces
 from whence.studies.alignment.claims import claims
+from whence.studies.alignment.figures import SHEETS
+from whence.studies.alignment.figures import item as sheet_item
+from whence.studies.alignment.found import shards
+from whence.studies.alignment.models import Subject
 from whence.studies.alignment.settings import METHODS, settings
-from whence.studies.alignment.sheets import Item, read_sheets, write_sheets
 from whence.studies.alignment.tables import table_4
+from whence.studies.kit.models import Trained
+from whence.studies.kit.sheets import Item, read_sheets, write_sheet
 from whence.studies.study import run_study
 
+READABILITY, AGREEMENT = SHEETS["readability"], SHEETS["agreement"]
 
-def item(number: int, method: str = "arec") -> Item:
+
+def item(number: int, method: str = "arec", label: str = "neutral") -> Item:
     texts = {"premise": "=cmd <b>man</b> walks", "hypothesis": "A man runs"}
     spans = {name: tuple(word_spans(text)) for name, text in texts.items()}
     shape = tuple(len(s) for s in spans.values())
@@ -31,7 +38,7 @@ def item(number: int, method: str = "arec") -> Item:
     kept[-1, -1] = True
     alignment = Alignment(str(number), texts, spans, score_rows(kept * 1.0), method, "neutral", 0.5, mask_rows(kept))
     key = {"model": "da", "method": method, "id": str(number), "label": "contradiction"}
-    return Item(key, "contradiction", alignment)
+    return sheet_item(key, label, alignment)
 
 
 def filled(folder: Path, kind: str, answer: Any) -> list[dict[str, str]]:
@@ -51,7 +58,7 @@ def save(path: Path, rows: list[dict[str, str]]) -> Path:
 
 
 def test_sheets_are_blind_and_come_back(tmp_path: Path) -> None:
-    write_sheets(tmp_path, "readability", [item(i, m) for i in range(3) for m in ("arec", "lime")])
+    write_sheet(tmp_path, READABILITY, [item(i, m) for i in range(3) for m in ("arec", "lime")])
     page = (tmp_path / "readability.html").read_text(encoding="utf-8")
     assert "arec" not in page
     assert "lime" not in page
@@ -61,7 +68,7 @@ def test_sheets_are_blind_and_come_back(tmp_path: Path) -> None:
     assert rows[0]["premise"].startswith("'="), "no formula for a spreadsheet"
     assert {row["label"] for row in rows} == {"neutral"}, "readability is about the model's label"
     judges = [save(tmp_path / f"judge{i}.csv", rows) for i in range(2)]
-    answers = read_sheets(tmp_path, "readability", judges)
+    answers = read_sheets(tmp_path, READABILITY, judges)
     assert len(answers) == 6
     assert all(given == (["5", "5"] if dict(key)["method"] == "arec" else ["2", "2"]) for key, given in answers.items())
 
@@ -77,30 +84,27 @@ def test_sheets_are_blind_and_come_back(tmp_path: Path) -> None:
     ],
 )
 def test_a_sheet_that_is_not_filled_in_right(tmp_path: Path, change: Any, problem: str) -> None:
-    write_sheets(tmp_path, "readability", [item(i) for i in range(3)])
+    write_sheet(tmp_path, READABILITY, [item(i) for i in range(3)])
     rows = filled(tmp_path, "readability", lambda row: "3")
     change(rows)
     with pytest.raises(BadInput, match=problem):
-        read_sheets(tmp_path, "readability", [save(tmp_path / "judge.csv", rows)])
+        read_sheets(tmp_path, READABILITY, [save(tmp_path / "judge.csv", rows)])
 
 
 def test_agreement_asks_for_the_right_label(tmp_path: Path) -> None:
-    write_sheets(tmp_path, "agreement", [item(0)])
+    write_sheet(tmp_path, AGREEMENT, [item(0, label="contradiction")])
     rows = filled(tmp_path, "agreement", lambda row: "Yes ")
     assert rows[0]["label"] == "contradiction"
-    assert list(read_sheets(tmp_path, "agreement", [save(tmp_path / "judge.csv", rows)]).values()) == [["yes"]]
+    assert list(read_sheets(tmp_path, AGREEMENT, [save(tmp_path / "judge.csv", rows)]).values()) == [["yes"]]
     with pytest.raises(BadInput, match="expected the key"):
-        read_sheets(tmp_path / "nowhere", "agreement", [])
+        read_sheets(tmp_path / "nowhere", AGREEMENT, [])
 
 
 def test_shards_cover_every_pair_once_and_spread_the_few() -> None:
-    own = settings("small")
-    everything = _shards(own, "da", "arec")
-    assert sorted(n for shard in everything for n in shard) == list(range(300))
-    few = [n for shard in _shards(own, "minilm", "back_select") for n in shard]
-    assert len(few) == own.targets["minilm"].fewer["back_select"]
-    assert few == sorted(set(few))
-    assert few[-1] > own.targets["minilm"].pairs // 2
+    assert [n for shard in shards(300, None, 100) for n in shard] == list(range(300))
+    assert [len(shard) for shard in shards(300, None, 100)] == [100, 100, 100]
+    few = [n for shard in shards(60, 2, 20) for n in shard]
+    assert few == [15, 45]
 
 
 def test_the_papers_numbers_are_complete() -> None:
@@ -121,12 +125,12 @@ def role_rows(masked: float) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("masked", "holds"), [(1.0, True), (0.0, False)])
-def test_claims_about_roles(masked: float, holds: bool) -> None:
+@pytest.mark.parametrize(("masked", "verdict"), [(1.0, "holds"), (0.0, "does not hold")])
+def test_claims_about_roles(masked: float, verdict: str) -> None:
     """Non-entailed lexical overlap rises by 100 points; entailment loses nothing, or everything."""
     own, rows = settings("small"), {"da": role_rows(masked)}
     (claim,) = claims(own, {}, rows)
-    assert claim.holds is holds
+    assert claim.verdict == verdict
     table = table_4(own, rows)
     assert len(table.rows) == 14
     last = table.rows[-1]
@@ -144,9 +148,12 @@ def test_claims_about_methods() -> None:
     own = settings("smoke")
     scores = {"arec": (2.0, 0.4), "co_attention": (5.0, 0.5), "gradient": (50.0, 2.0), "integrated_gradients": (60.0, 3.0)}
     found = {("needs", "scenes", m): explained_rows(*values) for m, values in scores.items()}
-    assert all(claim.holds for claim in claims(own, found, {}))
+    verdicts = {claim.text: claim.verdict for claim in claims(own, found, {})}
+    few = [text for text in verdicts if "keeps the label" in text or "planted pair" in text]  # 4 of 4 prove no 90 %
+    assert {verdicts.pop(text) for text in few} == {"undecided"}
+    assert set(verdicts.values()) == {"holds"}
     found["needs", "scenes", "gradient"] = explained_rows(3.0, 0.2)  # nearly as small as AREC's, and better by AORC
-    held = {claim.text: claim.holds for claim in claims(own, found, {})}
+    held = {claim.text: claim.verdict == "holds" for claim in claims(own, found, {})}
     compact = next(c for c in claims(own, found, {}) if "far more compact" in c.text)
     assert compact.evidence.startswith("So in 0 of 1 cases")
     assert "✗ ESIM that needs the pair" in compact.evidence
@@ -170,10 +177,10 @@ def test_a_method_on_very_few_pairs_decides_no_claim() -> None:
     own = settings("smoke")
     shared = {m: [row | {"id": str(i)} for i, row in enumerate(explained_rows(*values) * 10)]
               for m, values in {"arec": (2.0, 0.4), "gradient": (50.0, 2.0)}.items()}  # fmt: skip
-    for few, holds in ((3, True), (4, False)):
+    for few, verdict in ((3, "holds"), (4, "does not hold")):
         rows = {**shared, "back_select": [row | {"id": str(i)} for i, row in enumerate(explained_rows(1.0, 0.1)[:few])]}
         found = {("esim", "scenes", m): several for m, several in rows.items()}
-        assert next(c for c in claims(own, found, {}) if "far more compact" in c.text).holds is holds
+        assert next(c for c in claims(own, found, {}) if "far more compact" in c.text).verdict == verdict
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +200,7 @@ def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_whole_recipe(tmp_path: Path, untrained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHENCE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(pieces.Subject, "folder", lambda self: untrained)
+    monkeypatch.setattr(Subject, "trained", lambda self: Trained(untrained))
     monkeypatch.setattr(pieces, "accuracy", _few_accuracies)
     target = {
         "title": "DA",
@@ -227,7 +234,7 @@ def test_the_whole_recipe(tmp_path: Path, untrained: Path, monkeypatch: pytest.M
     assert json.dumps(again["tables"]) == json.dumps(results["tables"])
 
 
-def _few_accuracies(subject: dict[str, Any], corpus: str) -> list[dict[str, Any]]:
+def _few_accuracies(subject: Subject, corpus: str) -> list[dict[str, Any]]:
     return [{"id": "1", "label": "neutral", "right": 1.0}]
 
 

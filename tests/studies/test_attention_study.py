@@ -2,22 +2,19 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from whence.data import Corpus, Example
 from whence.report.study_report import write_study_report
 from whence.studies.attention import STUDY
-from whence.studies.attention.cuts import cuts, with_cuts
 from whence.studies.attention.paper import TABLE_5
 from whence.studies.attention.settings import settings
-from whence.studies.spread import interval, shown
+from whence.studies.kit.corpora import TITLES
 from whence.studies.study import run_study
 
 TINY = {
     "corpora": {
         "reviews": {
-            "title": "planted reviews", "train": 64, "dev": 16, "test": 24, "seeds": 2, "repeats": 1, "lambdas": [0.0, 0.001],
+            "train": 64, "dev": 16, "test": 24, "seeds": 2, "repeats": 1, "lambdas": [0.0, 0.001],
             "cuts": 2, "searched": 24, "correlated": 6, "encoder_train": 32, "encoder_lambdas": [0.01],
         }
     },
@@ -63,35 +60,6 @@ def test_every_scale_has_settings_and_the_full_one_is_the_papers() -> None:
         assert settings(scale).corpora  # type: ignore[arg-type]
     full = settings("full")
     assert (full.adversary_epochs, full.epochs, full.batch_size) == (80, 8, 32)
-    assert {plan.title for plan in full.corpora.values()} == {"SST", "IMDb", "AG News", "20 Newsgroups", "Diabetes", "Anemia"}
+    titles = {TITLES[name] for name in full.corpora}
+    assert titles == {"SST", "IMDb", "AG News", "20 Newsgroups", "Diabetes", "Anemia"}
     assert TABLE_5["SST"][5.25e-4] == {"f1": 0.823, "tvd": 0.036, "jsd": 0.514}
-
-
-def test_cut_texts_are_made_of_training_texts_alone() -> None:
-    texts = ["a b c d e f", "one", "u v w"]
-    examples = [Example(str(i), {"text": text}, "x", highlights=({"text": ((0, 1),)},)) for i, text in enumerate(texts)]
-    made = cuts(examples, copies=40, seed=0)
-    assert made == cuts(examples, 40, 0) != cuts(examples, 40, 1)
-    assert len({e.id for e in made}) == len(made) == 3 * 40
-    assert not any(e.highlights for e in made)
-    stretches = {" ".join(t.split()[a:b]) for t in texts for a in range(6) for b in range(a + 1, 7)} - {""}
-    joined = {f"{head} {tail}" for head in stretches for tail in stretches}
-    found = {e.texts["text"] for e in made}
-    assert found <= stretches | joined
-    assert found & (joined - stretches)
-    assert found & stretches
-    assert max(len(text.split()) for text in found) <= 6
-    corpus = with_cuts(Corpus("c", "text", ("x",), {"train": lambda: iter(examples), "dev": lambda: iter(examples)}), 2, 0)
-    assert len(corpus.load("train")) == 9
-    assert corpus.load("dev") == examples
-
-
-def test_interval_is_students() -> None:
-    values = [0.80, 0.82, 0.84]
-    found = interval(values)
-    assert found["ours"] == pytest.approx(0.82)
-    half = 4.302653 * np.std(values, ddof=1) / 3**0.5
-    assert found["high"] == pytest.approx(0.82 + half, abs=1e-6)
-    assert interval([0.5]) == {"ours": 0.5, "low": None, "high": None}
-    assert shown(values) == "0.820 (0.800 to 0.840)"
-    assert shown([]) == "not run"

@@ -1,8 +1,10 @@
 """The frame of studies: settings, pieces, results, resumption, and the verb that runs them. Its study is a toy."""
 
+import importlib
 import json
 import math
 import random
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,8 @@ from whence.cli import main
 from whence.errors import BadInput
 from whence.run import Piece
 from whence.run.engine import LocalEngine
-from whence.studies.registry import STUDIES, find_study, names
-from whence.studies.study import Claim, Context, Figure, Findings, Scale, Study, Table, run_study
+from whence.studies.registry import STUDIES, find_study, names, register
+from whence.studies.study import Claim, Context, Earlier, Figure, Findings, Scale, Study, Table, Verdict, run_study
 
 
 class Settings(BaseModel):
@@ -39,10 +41,16 @@ def run(context: Context) -> Findings:
     low = np.float64(math.nan)  # not known
     table = [{"die": n, "ours": m, "low": low, "high": low, "paper": 3.5, "n": np.int64(own.draws)} for n, m in means.items()]
     bars = {"groups": [*means], "series": [{"title": "dice", "values": np.array([*means.values()])}]}
+    verdict: Verdict = "holds" if abs(means["red"] - 3.5) < 2 else "undecided"
+    (context.artefact("dice") / "red.txt").write_text("red")
     return Findings(
         [Table("means", "Mean eyes", "Of [fair] dice.", [*table[0]], table)],
         [Figure("bars", "Mean eyes", "", "bars", bars)],
-        [Claim("Dice are fair.", bool(abs(means["red"] - 3.5) < 2), f"The mean of red is {means['red']:.2f}.")],
+        [
+            Claim(
+                "Dice are fair.", verdict, f"The mean of red is {means['red']:.2f}.", [Earlier("exactly 3.5", "does not hold")]
+            )
+        ],
         ["A toy."],
     )
 
@@ -72,6 +80,9 @@ def test_results_hold_what_was_found_and_what_was_reduced(tmp_path: Path) -> Non
     assert row == {"die": "red", "ours": mean, "low": None, "high": None, "paper": 3.5, "n": 5}
     assert results["figures"]["bars"]["data"]["series"][0]["values"][0] == mean
     assert set(results["pieces"]) == {"die-red", "die-blue"}
+    assert results["artefacts"] == ["dice/red.txt"]
+    [claim] = results["claims"]
+    assert claim["earlier"] == [{"rule": "exactly 3.5", "verdict": "does not hold"}]
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["settings"] == {"draws": 5, "faces": 6, "names": ["red", "blue"]}
     assert not run_study(STUDY, "full", tmp_path / "full", say=silent)["reduced"]
@@ -129,8 +140,35 @@ def test_every_registered_study_has_settings_for_all_scales(name: str) -> None:
     assert study.settings("smoke").model_config.get("extra") == "forbid"
 
 
+def test_rows_come_by_what_they_are_about(tmp_path: Path) -> None:
+    """Keys of any kind, several pieces of one key, and a piece that two keys share is done once."""
+    seen = {}
+
+    def keyed(context: Context) -> Findings:
+        one, two = (Piece(f"die-{i}", throw, {"name": str(i), "seed": 0, "draws": i, "faces": 6}) for i in (1, 2))
+        seen.update(context.gather({("red", 1): [one, two], "again": [two]}))
+        return Findings([Table("empty", "", "", [], [])], [], [], [])
+
+    results = run_study(Study("toy", "", "", "", settings, keyed), "smoke", tmp_path / "run", say=silent)
+    assert [len(rows) for rows in seen["red", 1]] == [1, 2]
+    assert seen["again"] == [seen["red", 1][1]]
+    assert set(results["pieces"]) == {"die-1", "die-2"}
+    assert results["tables"] == {}  # a table without rows is left out
+
+
+PARTS = {"__init__", "settings", "models", "pieces", "found", "tables", "figures", "claims", "paper"}
+
+
+@pytest.mark.parametrize("name", ["attention", "saloss", "alignment"])
+def test_every_study_package_has_the_same_files(name: str) -> None:
+    folder = Path(str(importlib.import_module(f"whence.studies.{name}").__file__)).parent
+    assert {file.stem for file in folder.glob("*.py")} == PARTS
+
+
 def whence(monkeypatch: pytest.MonkeyPatch, *argv: str) -> int:
-    monkeypatch.setitem(STUDIES, "toy", __name__)
+    """With a study from outside the package: this file and one line."""
+    monkeypatch.setattr("whence.studies.registry.STUDIES", dict(STUDIES))
+    register(STUDY)
     monkeypatch.setattr(sys, "argv", ["whence", "study", *argv])
     with pytest.raises(SystemExit) as stop:
         main()
@@ -143,11 +181,20 @@ def test_the_verb_runs_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     shown = capsys.readouterr()
     assert "Of [fair] dice." in shown.out
     assert "Dice are fair." in shown.out
+    assert "by an earlier rule (exactly 3.5): does not hold" in shown.out
+    assert re.search(r"^(holds|undecided) +Dice are fair", shown.out, re.MULTILINE)
     assert "settings differ from the paper's own" in shown.out
     assert "2 of 2" in shown.err
     assert "Are dice fair?" in (tmp_path / "run" / "report.html").read_text()
     assert whence(monkeypatch, *argv, "--json") == 0
     assert json.loads(capsys.readouterr().out)["study"] == "toy"
+
+
+def test_a_name_is_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whence.studies.registry.STUDIES", dict(STUDIES))
+    assert register(STUDY) is find_study("toy")
+    with pytest.raises(ValueError, match="there is a study 'toy' already"):
+        register(STUDY)
 
 
 def test_the_verb_lists_studies_and_explains_what_is_wrong(

@@ -84,7 +84,9 @@ def _show(results: dict[str, Any], report: Path) -> None:
             table.add_row(*(visible(f"{cell['text']} [{cell['below']}]" if cell["below"] else cell["text"]) for cell in row))
         console.print(table)
     for claim in results["claims"]:
-        console.print(visible(f"{'holds        ' if claim['holds'] else 'does not hold'}  {claim['text']} {claim['evidence']}"))
+        console.print(visible(f"{claim['verdict']:13}  {claim['text']} {claim['evidence']}"))
+        for earlier in claim["earlier"]:
+            console.print(visible(f"{'':13}  by an earlier rule ({earlier['rule']}): {earlier['verdict']}"), style="dim")
     if results["reduced"]:
         console.print(f"{len(results['reduced'])} settings differ from the paper's own; the report lists them", style="dim")
     console.print(f"report: {visible(str(report))}")

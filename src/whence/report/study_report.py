@@ -19,6 +19,12 @@ SCALES = {
     "full": "full: the paper's own setting",
 }
 
+MARKS = {
+    "holds": ("✓ Holds", "holds"),
+    "does not hold": ("✗ Does not hold", "fails"),
+    "undecided": ("? Undecided", "undecided"),
+}
+"""What stands beside a claim, and its class."""
 LONG_TABLE = 50
 """Tables with more rows are folded."""
 
@@ -34,8 +40,9 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
         "study": results,
         "scale": SCALES[results["scale"]],
         "reduced": [(_words(name), plain(v["here"]), plain(v["full"])) for name, v in results["reduced"].items()],
-        "claims": claims,
-        "holding": sum(claim["holds"] for claim in claims),
+        "claims": [{**claim, "stand": MARKS[claim["verdict"]]} for claim in claims],
+        "holding": sum(claim["verdict"] == "holds" for claim in claims),
+        "undecided": sum(claim["verdict"] == "undecided" for claim in claims),
         "long_table": LONG_TABLE,
         "tables": [compared(table) for table in results["tables"].values()],
         "figures": [

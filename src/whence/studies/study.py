@@ -6,10 +6,10 @@ finished, returns what it found. Where the data lies is not part of the configur
 identified by the names of the corpora, which are settings, and every trained model keeps the digest of what it was trained on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
@@ -19,6 +19,9 @@ from whence.run import RunFolder
 from whence.run.engine import Engine, LocalEngine, Piece, Rows, Say, piece_seconds, run_pieces
 
 Scale = Literal["smoke", "small", "full"]
+Verdict = Literal["holds", "does not hold", "undecided"]
+"""Undecided: the interval of the difference includes the bound."""
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass
@@ -34,6 +37,7 @@ class Context:
     folder: RunFolder
     engine: Engine
     _done: dict[str, Piece] = field(default_factory=dict)
+    artefacts: list[Path] = field(default_factory=list)
 
     def do(self, pieces: Sequence[Piece]) -> dict[str, Rows]:
         """Runs what is not done yet; all rows by piece name, read back from the shards."""
@@ -41,6 +45,23 @@ class Context:
             if self._done.setdefault(piece.name, piece) != piece:
                 raise ValueError(f"piece '{piece.name}' was asked for before with another function or other arguments")
         return run_pieces(pieces, self.folder, self.engine, self.say, self.seed)
+
+    def gather(self, pieces: Mapping[Key, Sequence[Piece]]) -> dict[Key, list[Rows]]:
+        """`do` by what the pieces are about: of every key the rows of each of its pieces."""
+        # a piece may be of several keys: it is done once
+        done = self.do(list({piece.name: piece for several in pieces.values() for piece in several}.values()))
+        return {key: [done[piece.name] for piece in several] for key, several in pieces.items()}
+
+    @property
+    def root(self) -> str | None:
+        """`data_root` as the argument of a piece."""
+        return None if self.data_root is None else str(self.data_root)
+
+    def artefact(self, name: str) -> Path:
+        """A folder of the run for files that are no rows (sheets for judges, …); results.json lists what is in it."""
+        self.artefacts.append(self.folder.path / name)
+        self.artefacts[-1].mkdir(exist_ok=True)
+        return self.artefacts[-1]
 
 
 @dataclass
@@ -66,16 +87,27 @@ class Figure:
 
 
 @dataclass
+class Earlier:
+    """A rule that was changed after looking, and what it says of the same numbers."""
+
+    rule: str
+    verdict: Verdict
+
+
+@dataclass
 class Claim:
-    """What the paper says, whether it holds here, and our numbers in words."""
+    """What the paper says, whether it holds here, and our numbers in words. A rule is written before the run."""
 
     text: str
-    holds: bool
+    verdict: Verdict
     evidence: str
+    earlier: list[Earlier] = field(default_factory=list)
 
 
 @dataclass
 class Findings:
+    """Tables without rows are left out."""
+
     tables: list[Table]
     figures: list[Figure]
     claims: list[Claim]
@@ -127,10 +159,13 @@ def _run(study: Study, context: Context) -> dict[str, Any]:
         "seed": context.seed,
         "settings": filled,
         "reduced": reduced(filled, study.settings("full").model_dump(mode="json")),
-        "tables": _named(found.tables),
+        "tables": _named([table for table in found.tables if table.rows]),
         "figures": _named(found.figures),
         "claims": found.claims,
         "notes": found.notes,
+        "artefacts": sorted(
+            str(file.relative_to(folder.path)) for place in context.artefacts for file in place.rglob("*") if file.is_file()
+        ),
         "pieces": spent,
         "seconds": round(sum(spent.values()), 1),
     }
@@ -141,11 +176,11 @@ def _run(study: Study, context: Context) -> dict[str, Any]:
 
 
 class _Listing(Context):
-    """Notes the pieces that a study asks for, and answers none."""
+    """Notes the pieces that a study asks for, and answers that they found nothing."""
 
     def do(self, pieces: Sequence[Piece]) -> dict[str, Rows]:
         self._done |= {piece.name: piece for piece in pieces}
-        return {}
+        return {piece.name: [] for piece in pieces}
 
 
 def list_pieces(

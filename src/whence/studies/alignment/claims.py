@@ -1,14 +1,23 @@
 """What the paper says, checked against our rows; on planted scenes, what must hold where the truth is known."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
+import numpy as np
+from scipy.stats import binomtest
+
 from whence.explain.alignments import ALIGNMENT_METHODS
+from whence.measure.measure import mean
+from whence.measure.statistics import Estimate, bootstrap
 from whence.run.engine import Rows
 from whence.studies.alignment import paper
+from whence.studies.alignment.found import Explained
 from whence.studies.alignment.settings import AlignmentSettings
-from whence.studies.alignment.tables import TITLES, Explained, average
-from whence.studies.study import Claim
+from whence.studies.alignment.tables import average
+from whence.studies.kit.corpora import TITLES
+from whence.studies.kit.estimates import by_text, common, paired, signed
+from whence.studies.kit.verdicts import FAILS, HOLDS, above, at_least, every, plainly
+from whence.studies.study import Claim, Earlier, Verdict
 
 INDUCED = ("co_attention", "leave_one_out", "back_select", "lime", "gradient", "integrated_gradients")
 """Attributions of the paper, whose rationales are induced; random is ours and left out of what the paper says."""
@@ -24,7 +33,8 @@ def claims(settings: AlignmentSettings, explained: Explained, found: Mapping[str
     groups = _groups(explained)
     published = _published(groups)
     made: list[Claim | None] = [
-        _claim(text, rule, check(groups, settings), check(published, settings)) for text, rule, check in METHOD_CLAIMS
+        _claim(text, rule, _checked(check, groups, settings), _checked(check, published, settings))
+        for text, rule, check in METHOD_CLAIMS
     ]
     made += _planted(groups, settings)
     made += [_roles(settings.targets[model].title, rows) for model, rows in found.items() if model != "minilm"]
@@ -53,76 +63,61 @@ def _published(groups: Groups) -> Groups:
     return found
 
 
-def _named(settings: AlignmentSettings, model: str, corpus: str) -> str:
-    return f"{settings.targets[model].title} on {TITLES[corpus]}"
-
-
 def _induced(by_method: Mapping[str, Rows]) -> list[str]:
     return [m for m in INDUCED if len(by_method.get(m, ())) >= max(1, LEAST_SHARE * len(by_method["arec"]))]
 
 
-def _on_same(rows: Rows, others: Rows, column: str) -> tuple[float, float]:
-    """Both means on the pairs that both have: some methods are tried on fewer."""
-    shared = {row["id"] for row in rows} & {row["id"] for row in others}
-    here, there = ([row for row in several if row["id"] in shared] for several in (rows, others))
-    return average(here, column), average(there, column)
+Checked = list[tuple[Verdict, bool, str]]
+"""For each model and corpus: whether it is so, whether the means say so, and the numbers."""
 
 
-Checked = list[tuple[bool, str]]
-"""For each model and corpus: whether it is so, and the numbers."""
+def _gap(by_method: Mapping[str, Rows], larger: str, smaller: str, column: str, times: float = 1.0) -> tuple[Estimate, str]:
+    """larger − times · smaller on the pairs that both have (some methods are tried on fewer), and both means in words."""
+    one, other = (by_text([by_method[m]], column) for m in (larger, smaller))
+    a, b = common(one, other)
+    return paired(one, other, times), f"{b.mean():.2f} against {a.mean():.2f}"
 
 
-def _smaller(column: str, groups: Groups, settings: AlignmentSettings) -> Checked:
-    checked = []
-    for (model, corpus), by_method in groups.items():
-        others = {m: _on_same(by_method["arec"], by_method[m], column) for m in _induced(by_method)}
-        if not others:
-            continue
-        best = min(others, key=lambda m: others[m][1] - FAR * others[m][0])
-        ours, theirs = others[best]
-        said = f"{_named(settings, model, corpus)}: {ours:.2f} against {theirs:.2f} of {ALIGNMENT_METHODS[best].title}"
-        checked.append((theirs >= FAR * ours, said))
-    return checked
+def _smaller(column: str, by_method: Mapping[str, Rows]) -> tuple[Verdict, bool, str] | None:
+    gaps = {m: _gap(by_method, m, "arec", column, FAR) for m in _induced(by_method)}
+    if not gaps:
+        return None
+    best = min(gaps, key=lambda m: gaps[m][0].value)
+    found, said = gaps[best]
+    return above(found), found.value >= 0, f"{said} of {ALIGNMENT_METHODS[best].title}"
 
 
-def _co_attention(groups: Groups, settings: AlignmentSettings) -> Checked:
-    checked = []
-    for (model, corpus), by_method in groups.items():
-        if "co_attention" not in by_method:
-            continue
-        scores = {m: _on_same(by_method["co_attention"], by_method[m], "aorc") for m in _induced(by_method)}
-        better = [m for m, (ours, theirs) in scores.items() if theirs < ours]
-        place = len(better) + 1
-        mine = average(by_method["co_attention"], "aorc")
-        arec = average(by_method["arec"], "aorc")
-        said = f"{_named(settings, model, corpus)}: {mine:.2f}, place {place} of {len(scores)} (AREC {arec:.2f})"
-        checked.append((place <= 2, said))
-    return checked
+def _co_attention(by_method: Mapping[str, Rows]) -> tuple[Verdict, bool, str] | None:
+    if "co_attention" not in by_method:
+        return None
+    others = [m for m in _induced(by_method) if m != "co_attention"]
+    gaps = [_gap(by_method, m, "co_attention", "aorc")[0] for m in others]
+    place = sum(gap.value < 0 for gap in gaps) + 1
+    mine, arec = (average(by_method[m], "aorc") for m in ("co_attention", "arec"))
+    said = f"{mine:.2f}, place {place} of {len(others) + 1} (AREC {arec:.2f})"
+    # first or second: better than all others but one
+    return at_least([above(gap) for gap in gaps], len(gaps) - 1) if gaps else HOLDS, place <= 2, said
 
 
-def _gradients(groups: Groups, settings: AlignmentSettings) -> Checked:
-    checked = []
-    for (model, corpus), by_method in groups.items():
-        if not {"gradient", "integrated_gradients", "co_attention"} <= set(by_method):
-            continue
-        attention = average(by_method["co_attention"], "aorc")
-        both = [average(by_method[m], "aorc") for m in ("gradient", "integrated_gradients")]
-        said = f"{_named(settings, model, corpus)}: {both[0]:.2f} and {both[1]:.2f} against {attention:.2f}"
-        checked.append((min(both) > attention, said))
-    return checked
+def _gradients(by_method: Mapping[str, Rows]) -> tuple[Verdict, bool, str] | None:
+    both = ("gradient", "integrated_gradients")
+    if not {*both, "co_attention"} <= set(by_method):
+        return None
+    gaps = [_gap(by_method, m, "co_attention", "aorc")[0] for m in both]
+    first, second, attention = (average(by_method[m], "aorc") for m in (*both, "co_attention"))
+    said = f"{first:.2f} and {second:.2f} against {attention:.2f}"
+    return every(above(gap) for gap in gaps), min(first, second) > attention, said
 
 
-def _diffmask(groups: Groups, settings: AlignmentSettings) -> Checked:
-    checked = []
-    for (model, corpus), by_method in groups.items():
-        if "diffmask" not in by_method:
-            continue
-        arec, diffmask = (average(by_method[m], "fidelity") for m in ("arec", "diffmask"))
-        checked.append((diffmask > arec, f"{_named(settings, model, corpus)}: {diffmask:.2f} against {arec:.2f}"))
-    return checked
+def _diffmask(by_method: Mapping[str, Rows]) -> tuple[Verdict, bool, str] | None:
+    if "diffmask" not in by_method:
+        return None
+    gap, _ = _gap(by_method, "diffmask", "arec", "fidelity")
+    diffmask, arec = (average(by_method[m], "fidelity") for m in ("diffmask", "arec"))
+    return above(gap), diffmask > arec, f"{diffmask:.2f} against {arec:.2f}"
 
 
-METHOD_CLAIMS: list[tuple[str, str, Callable[[Groups, AlignmentSettings], Checked]]] = [
+METHOD_CLAIMS: list[tuple[str, str, Callable[[Mapping[str, Rows]], tuple[Verdict, bool, str] | None]]] = [
     ("AREC's rationales are far more compact than induced ones of the same fidelity",
      f"the nearest of the others; far means {FAR:g} times", partial(_smaller, "compactness")),
     ("AREC's rationales are far less ragged than induced ones of the same fidelity",
@@ -133,43 +128,59 @@ METHOD_CLAIMS: list[tuple[str, str, Callable[[Groups, AlignmentSettings], Checke
 ]  # fmt: skip
 
 
-def _planted(groups: Groups, settings: AlignmentSettings) -> Iterable[Claim]:
+def _checked(check: Callable[..., tuple[Verdict, bool, str] | None], groups: Groups, settings: AlignmentSettings) -> Checked:
+    found = [(f"{settings.targets[model].title} on {TITLES[corpus]}", check(by)) for (model, corpus), by in groups.items()]
+    return [(one[0], one[1], f"{where}: {one[2]}") for where, one in found if one is not None]
+
+
+def _planted(groups: Groups, settings: AlignmentSettings) -> Iterator[Claim]:
     for (model, corpus), by_method in groups.items():
         if corpus != "scenes" or not settings.targets[model].needs_known_pairs:
             continue
         arec, title = by_method["arec"], settings.targets[model].title
         decided = [r for r in arec if r["right"] and r["label"] == "contradiction"]
-        found, kept = average(decided, "planted_found"), average(arec, "label_kept")
-        text = f"{title}: AREC's mask holds the planted pair in at least 90 % of the rightly predicted contradictions"
-        yield Claim(text, found >= 0.9, f"{100 * found:.1f} % of {len(decided)}")
+        for rows, column, least, text in (
+            (decided, "planted_found", 0.9, "holds the planted pair in at least 90 % of the rightly predicted contradictions"),
+            (arec, "label_kept", 0.98, "keeps the label in at least 98 %"),
+        ):
+            share = _share(rows, column)
+            evidence = f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f}) of {len(rows)}"
+            earlier = [Earlier("the share by itself", plainly(share.value >= least))]
+            yield Claim(f"{title}: AREC's mask {text}", above(share, least), evidence, earlier)
+        gaps = {m: _gap(by_method, m, "arec", "compactness") for m in by_method if not ALIGNMENT_METHODS[m].makes_mask}
+        nearest = min(gaps, key=lambda m: gaps[m][0].value)
+        found, said = gaps[nearest]
         yield Claim(
-            f"{title}: AREC's mask keeps the label in at least 98 %", kept >= 0.98, f"{100 * kept:.1f} % of {len(arec)}"
+            f"{title}: AREC's masks are smaller than every induced rationale, random included",
+            every(above(gap) for gap, _ in gaps.values()),
+            f"{said} (%) of {ALIGNMENT_METHODS[nearest].title}, the nearest; larger by {signed(found, 2)}",
+            [Earlier("the means", plainly(all(gap.value > 0 for gap, _ in gaps.values())))],
         )
-        others = {
-            m: _on_same(arec, rows, "compactness") for m, rows in by_method.items() if not ALIGNMENT_METHODS[m].makes_mask
-        }
-        nearest = min(others, key=lambda m: others[m][1] - others[m][0])
-        holds = all(ours < theirs for ours, theirs in others.values())
-        evidence = (
-            f"{others[nearest][0]:.2f} % against {others[nearest][1]:.2f} % of {ALIGNMENT_METHODS[nearest].title}, the nearest"
-        )
-        yield Claim(f"{title}: AREC's masks are smaller than every induced rationale, random included", holds, evidence)
+
+
+def _share(rows: Rows, column: str) -> Estimate:
+    """With Wilson's 95 % interval, which is not empty where all of few agree."""
+    interval = binomtest(round(sum(row[column] for row in rows)), len(rows)).proportion_ci(method="wilson")
+    return Estimate(average(rows, column), float(interval.low), float(interval.high))
 
 
 def _roles(title: str, rows: Rows) -> Claim:
-    def points(label: str, heuristic: str | None, how: str) -> float:
-        chosen = [r for r in rows if r["label"] == label and heuristic in (None, r["heuristic"])]
-        return 100 * average(chosen, how)
+    """Differences of the same pairs, as the model reads them and under the mask, in points."""
 
-    gain = points("non-entailment", "lexical_overlap", "role mask") - points("non-entailment", "lexical_overlap", "as it is")
-    loss = points("entailment", None, "as it is") - points("entailment", None, "role mask")
-    text = f"{title}: role masks repair lexical overlap on HANS and cost little where the hypothesis is entailed"
-    before, after = (points("non-entailment", "lexical_overlap", how) for how in ("as it is", "role mask"))
-    evidence = (
-        f"non-entailed with lexical overlap: {before:.1f} → {after:.1f} (at least {LEAST_GAIN:g} points asked); entailed: "
-        f"{-loss:+.1f} points (at most −{MOST_LOSS:g})"
+    def change(label: str, heuristic: str | None) -> tuple[Estimate, float, float]:
+        chosen = [r for r in rows if r["label"] == label and heuristic in (None, r["heuristic"])]
+        both = np.array([[r["as it is"], r["role mask"]] for r in chosen]) * 100
+        return bootstrap(both[:, 1:] - both[:, :1], mean), *both.mean(0)
+
+    gain, before, after = change("non-entailment", "lexical_overlap")
+    cost, *_ = change("entailment", None)
+    return Claim(
+        f"{title}: role masks repair lexical overlap on HANS and cost little where the hypothesis is entailed",
+        every([above(gain, LEAST_GAIN), above(cost, -MOST_LOSS)]),
+        f"non-entailed with lexical overlap: {before:.1f} → {after:.1f}, {signed(gain, 1)} (at least {LEAST_GAIN:g} points "
+        f"asked); entailed: {signed(cost, 1)} points (at most −{MOST_LOSS:g})",
+        [Earlier("the means", plainly(gain.value >= LEAST_GAIN and cost.value >= -MOST_LOSS))],
     )
-    return Claim(text, gain >= LEAST_GAIN and loss <= MOST_LOSS, evidence)
 
 
 def _claim(text: str, rule: str, here: Checked, published: Checked) -> Claim | None:
@@ -179,8 +190,12 @@ def _claim(text: str, rule: str, here: Checked, published: Checked) -> Claim | N
     """
     if not here:
         return None
-    held, theirs = (sum(holds for holds, _ in checked) for checked in (here, published))
+    theirs = sum(so for _, so, _ in published)
+    least = theirs if published else len(here)
+    marks = {HOLDS: "", FAILS: "✗ "}
     beside = f"; by the paper's own numbers in {theirs} of {len(published)}" if published else ""
-    said = "; ".join(f"{'' if holds else '✗ '}{what}" for holds, what in sorted(here, key=lambda one: one[0]))
-    evidence = f"So in {held} of {len(here)} cases ({rule}){beside}. {said}."
-    return Claim(text, held >= (theirs if published else len(here)), evidence)
+    said = "; ".join(f"{marks.get(v, '? ')}{what}" for v, _, what in sorted(here, key=lambda one: one[0]))
+    verdicts = [verdict for verdict, _, _ in here]
+    evidence = f"So in {verdicts.count(HOLDS)} of {len(here)} cases ({rule}){beside}. {said}."
+    earlier = [Earlier("the means, without intervals", plainly(sum(so for _, so, _ in here) >= least))]
+    return Claim(text, at_least(verdicts, least), evidence, earlier)

@@ -1,23 +1,15 @@
 """The pieces of the study: a training, one method on a shard of one corpus, HANS with and without role masks.
 
-Each is a function of JSON-able arguments. A model is looked up in the cache and trained if it is not there, so any piece can
-run first, or again.
+Each is a function of JSON-able arguments.
 """
 
-from collections import defaultdict
 from dataclasses import asdict
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
-from whence.data import Corpus, Example
-from whence.data.registry import open_corpus
-from whence.errors import BadInput
+from whence.data import Example
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments, pair_asks
-from whence.explain.alignments.diffmask import trained_gate
 from whence.explain.alignments.rectangles import components
 from whence.explain.roles import has_match, predict_with_roles, roles_from_parses
 from whence.measure.alignments.aorc import aorc_steps
@@ -27,102 +19,19 @@ from whence.measure.alignments.plausibility import iou_row, token_f1_row, touche
 from whence.measure.alignments.rationale import MARGIN, induce_steps, quality_steps
 from whence.models import Classifier, Encoded, Intervention
 from whence.models.alignment import known_cells
-from whence.run import Request, Result, Runner, read_json
+from whence.run import Request, Result, Runner
 from whence.run.engine import Rows
 from whence.run.masks import MaskRunner
-from whence.studies.alignment.settings import PAIRED_CORPORA, ROLE_CORPUS, AlignmentSettings, Target
-from whence.teach import Job, Settings, cached_job, default_settings
+from whence.studies.alignment.models import Subject, chosen_pairs
+from whence.studies.alignment.settings import PAIRED_CORPORA, ROLE_CORPUS
+from whence.studies.kit.corpora import opened
 
 ENTAILMENT = "entailment"
-SUBSET_SEED = 0
-"""Every model and method is tried on the same pairs, whatever the run's seed."""
 
 
-class Subject(BaseModel):
-    """One model of the study and what is needed to have it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    name: str
-    target: Target
-    settings: AlignmentSettings
-    root: str | None
-    seed: int
-
-    def job(self) -> Job:
-        architecture = self.target.architecture or self.settings.model
-        if architecture is None:
-            raise BadInput(f"{self.name} starts from a pretrained transformer; expected --set model=FOLDER")
-        ours = self.target.architecture is not None
-        chosen = {**default_settings(architecture), **self.target.training, "seed": self.seed}
-        vectors = self.settings.vectors if ours else None
-        options = dict(self.target.options)
-        if vectors is None:
-            options = {k: v for k, v in options.items() if k not in ("more_words", "train_embeddings", "unit_vectors")}
-        return Job(data=self.settings.train, model=architecture, vectors=vectors, options=options, settings=Settings(**chosen))
-
-    def folder(self) -> Path:
-        """The run folder of the trained model; trained now if need be."""
-        return _folder(self.job().model_dump_json(), self.root)
-
-    def classifier(self) -> Classifier:
-        return _loaded(self.folder())
-
-    def gate(self) -> str:
-        """The folder of DiffMask's gate for the trained model; trained now if need be."""
-        return _gate(self.folder(), self.settings.train, self.target.gate_pairs, self.root)
-
-
-@lru_cache(maxsize=8)
-def _folder(job: str, root: str | None) -> Path:
-    filled = Job.model_validate_json(job)
-    return cached_job(filled, _open(filled.data, root), _quiet)
-
-
-@lru_cache(maxsize=1)
-def _loaded(folder: Path) -> Classifier:
-    return Classifier.load(folder)
-
-
-@lru_cache(maxsize=8)
-def _gate(folder: Path, corpus: str, count: int | None, root: str | None) -> str:
-    classifier = _loaded(folder)
-    return str(trained_gate(classifier, classifier.encode(_open(corpus, root).load("train", count, SUBSET_SEED))))
-
-
-@lru_cache(maxsize=8)
-def _open(name: str, root: str | None) -> Corpus:
-    return open_corpus(name, Path(root) if root else None)
-
-
-def _quiet(_: str) -> None:
-    """A piece is one of many: its training says nothing."""
-
-
-@lru_cache(maxsize=8)
-def chosen_pairs(corpus: str, count: int, root: str | None) -> list[Example]:
-    """A random `count` of the test pairs; of HANS as many of each subcase (the paper's 300 are 10 of each of 30)."""
-    opened = _open(corpus, root)
-    if corpus != ROLE_CORPUS:
-        return opened.load("test", count, SUBSET_SEED)
-    return _of_each_subcase(opened.load("test"), count)
-
-
-def _of_each_subcase(examples: list[Example], count: int) -> list[Example]:
-    by_subcase: dict[str, list[Example]] = defaultdict(list)
-    for example in examples:
-        by_subcase[example.meta["subcase"]].append(example)
-    draw = np.random.default_rng(SUBSET_SEED)
-    each = -(-count // len(by_subcase))
-    return [
-        several[i] for _, several in sorted(by_subcase.items())
-        for i in sorted(draw.permutation(len(several))[:each].tolist())
-    ]  # fmt: skip
-
-
-def train(subject: dict[str, Any]) -> Rows:
+def train(subject: Subject) -> Rows:
     """One row: how good the model is on dev and test of what it was trained on."""
-    folder = Subject(**subject).folder()
-    results = read_json(folder / "results.json")
+    results = subject.trained().results
     return [
         {"split": split, "accuracy": results[split]["accuracy"], "macro_f1": results[split]["macro_f1"],
          "examples": results[split]["examples"], "train_examples": results["train_examples"], "epoch": results["best_epoch"]}
@@ -130,11 +39,10 @@ def train(subject: dict[str, Any]) -> Rows:
     ]  # fmt: skip
 
 
-def train_gate(subject: dict[str, Any]) -> Rows:
+def train_gate(subject: Subject) -> Rows:
     """Trains DiffMask's gate, so that the pieces that use it are short."""
-    owner = Subject(**subject)
-    owner.gate()
-    return [{"pairs": owner.target.gate_pairs or -1}]
+    subject.gate()
+    return [{"pairs": subject.target.gate_pairs or -1}]
 
 
 def right(classifier: Classifier, result: Result, example: Example) -> bool:
@@ -145,22 +53,20 @@ def right(classifier: Classifier, result: Result, example: Example) -> bool:
     return predicted == example.label
 
 
-def accuracy(subject: dict[str, Any], corpus: str) -> Rows:
+def accuracy(subject: Subject, corpus: str) -> Rows:
     """On all test pairs of a corpus: one row for each."""
-    owner = Subject(**subject)
-    classifier, examples = owner.classifier(), _open(corpus, owner.root).load("test")
+    classifier, examples = subject.classifier, opened(corpus, subject.root, whole=True).load("test")
     results = Runner(classifier, remembered=0).predict(classifier.encode(examples))
     return [
         {"id": e.id, "label": e.label, "right": float(right(classifier, r, e))} for e, r in zip(examples, results, strict=True)
     ]
 
 
-def needs(subject: dict[str, Any]) -> Rows:
+def needs(subject: Subject) -> Rows:
     """Rightly predicted contradictions among the scenes that are explained: does the label stay without the planted pair,
     and with nothing but it?"""
-    owner = Subject(**subject)
-    classifier = owner.classifier()
-    runner, encoded = Runner(classifier), classifier.encode(chosen_pairs("scenes", owner.target.pairs, owner.root))
+    classifier = subject.classifier
+    runner, encoded = Runner(classifier), classifier.encode(subject.pairs("scenes"))
     results = runner.predict(encoded)
     decided = [
         e for e, result in zip(encoded, results, strict=True)
@@ -177,13 +83,10 @@ def needs(subject: dict[str, Any]) -> Rows:
     ]
 
 
-def roles(subject: dict[str, Any], start: int, end: int) -> Rows:
+def roles(subject: Subject, start: int, end: int) -> Rows:
     """HANS pairs [start, end) as the model reads them, and with only the alignments that roles allow."""
-    owner = Subject(**subject)
-    count = owner.target.role_pairs
-    everything = _open(ROLE_CORPUS, owner.root).load("test") if count is None else chosen_pairs(ROLE_CORPUS, count, owner.root)
-    examples = everything[start:end]
-    classifier = owner.classifier()
+    examples = chosen_pairs(ROLE_CORPUS, subject.target.role_pairs, subject.root)[start:end]
+    classifier = subject.classifier
     runner, encoded = Runner(classifier, remembered=0), classifier.encode(examples)
     found = [roles_from_parses(example) for example in examples]
     plain, masked = runner.predict(encoded), predict_with_roles(runner, encoded, found)
@@ -194,29 +97,27 @@ def roles(subject: dict[str, Any], start: int, end: int) -> Rows:
     ]  # fmt: skip
 
 
-def explain(subject: dict[str, Any], corpus: str, method: str, numbers: list[int], fidelity: list[float] | None) -> Rows:
+def explain(subject: Subject, corpus: str, method: str, numbers: list[int], fidelity: dict[str, float] | None) -> Rows:
     """One method on some of a corpus' pairs, measured: one row for each pair that has word pairs.
 
-    `fidelity` is AREC's on the same pairs: a method that only scores word pairs gets a rationale of the same fidelity. Scores
-    and kept cells are stored row by row, for pictures and sheets.
+    `fidelity` is AREC's by the id of a pair: a method that only scores word pairs gets a rationale of the same fidelity, and
+    pairs that AREC has no row for are left out. Scores and kept cells are stored row by row, for pictures and sheets.
     """
-    owner = Subject(**subject)
-    classifier = owner.classifier()
-    pairs = chosen_pairs(corpus, owner.target.pairs, owner.root)
-    encoded = classifier.encode([pairs[number] for number in numbers])
+    classifier, known, pairs = subject.classifier, ALIGNMENT_METHODS[method], subject.pairs(corpus)
+    chosen = [pairs[number] for number in numbers]
+    encoded = classifier.encode([e for e in chosen if fidelity is None or e.id in fidelity])
     runner, masks = Runner(classifier), MaskRunner(classifier, encoded)
-    known = ALIGNMENT_METHODS[method]
-    parameters = {**owner.settings.parameters.get(method, {}), **owner.target.parameters.get(method, {})}
+    parameters = {**subject.settings.parameters.get(method, {}), **subject.target.parameters.get(method, {})}
     if method == "diffmask":
-        parameters["gate"] = owner.gate()
-    alignments = explain_alignments(runner, encoded, known, owner.seed, parameters)
+        parameters["gate"] = subject.gate()
+    alignments = explain_alignments(runner, encoded, known, subject.seed, parameters)
     asks = pair_asks(runner, encoded)
     scores = [alignment.matrix for alignment in alignments]
     if known.makes_mask:
         kept = [np.array(alignment.kept) for alignment in alignments]
     else:
         assert fidelity is not None, "a rationale is induced at AREC's fidelity"
-        thresholds = [value + MARGIN for value in fidelity]
+        thresholds = [fidelity[e.example.id] + MARGIN for e in encoded]
         kept = masks.drive([induce_steps(*one) for one in zip(asks, scores, thresholds, strict=True)])
     gold = [
         known_cells(e) if corpus in PAIRED_CORPORA else np.zeros(ask.shape, dtype=bool)

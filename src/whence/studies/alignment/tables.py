@@ -9,17 +9,16 @@ import numpy as np
 from whence.explain.alignments import ALIGNMENT_METHODS
 from whence.measure.measure import mean
 from whence.measure.plausibility import f1_of_means, mean_over_keys
-from whence.measure.statistics import Aggregate, bootstrap
+from whence.measure.statistics import Aggregate
 from whence.run.engine import Rows
 from whence.studies.alignment import paper
+from whence.studies.alignment.found import Explained
 from whence.studies.alignment.settings import PAIRED_CORPORA, AlignmentSettings
-from whence.studies.alignment.sheets import Answers
+from whence.studies.kit.corpora import TITLES
+from whence.studies.kit.estimates import estimate
+from whence.studies.kit.sheets import Answers
 from whence.studies.study import Table
 
-Explained = Mapping[tuple[str, str, str], Rows]
-"""The rows of one method on one corpus with one model, by (model, corpus, method)."""
-
-TITLES = {"esnli": "SNLI", "breaking_nli": "Breaking NLI", "hans": "HANS", "scenes": "planted scenes"}
 MEASURES = {
     "aorc": ("AORC", "mean distance of the logits over the share of cells kept, best first; lower is better"),
     "fidelity": ("Fidelity", "distance of the logits under the rationale; lower is better"),
@@ -30,15 +29,6 @@ MEASURES = {
 TWO_COLUMNS = ["test set", "measure", "model", "pairs", "ours", "low", "high", "paper"]
 
 
-def estimate(values: Sequence[Any], aggregate: Aggregate, scale: float = 1.0, seed: int = 0) -> dict[str, float | None]:
-    """Value and interval over examples; `values` are numbers or rows of numbers."""
-    rows = np.array(values, dtype=np.float64)
-    if not len(rows):
-        return {"ours": None, "low": None, "high": None}
-    found = bootstrap(rows.reshape(len(rows), -1), aggregate, seed)
-    return {"ours": scale * found.value, "low": scale * found.low, "high": scale * found.high}
-
-
 def average(rows: Rows, column: str) -> float:
     return float(np.mean([row[column] for row in rows]))
 
@@ -46,7 +36,7 @@ def average(rows: Rows, column: str) -> float:
 def overview(settings: AlignmentSettings, explained: Explained) -> Table:
     """Means in the layout of the paper's Table 1; intervals and the paper's numbers are in the tables of the measures."""
     short = {"aorc": "AORC", "fidelity": "FIDE", "compactness": "COMP %", "contiguity": "CONT ‰"}
-    corpora = [corpus for corpus in TITLES if any(where == corpus for _, where, _ in explained)]
+    corpora = list(dict.fromkeys(corpus for _, corpus, _ in explained))
     rows = []
     for model, method in dict.fromkeys((model, method) for model, _, method in explained):
         row: dict[str, Any] = {"model": settings.targets[model].title, "method": ALIGNMENT_METHODS[method].title}
@@ -84,20 +74,28 @@ def _paper_1(model: str, corpus: str, method: str, column: str) -> float | None:
 
 def table_2(settings: AlignmentSettings, answers: Answers) -> Table:
     """Readability: mean over all answers of all judges."""
-    by_cell: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for key, given in answers.items():
-        judged = dict(key)
-        by_cell[judged["model"], judged["method"]] += [float(answer) for answer in given]
+    by_cell = _by(answers, "method")
     rows = [
         {"model": settings.targets[model].title, "method": ALIGNMENT_METHODS[method].title, "answers": len(given),
-         **estimate(given, mean), "paper": paper.TABLE_2.get(method, {}).get(model)}
+         **estimate([float(answer) for answer in given]), "paper": paper.TABLE_2.get(method, {}).get(model)}
         for (model, method), given in by_cell.items()
     ]  # fmt: skip
     columns = ["model", "method", "answers", "ours", "low", "high", "paper"]
     return Table("table_2", "Table 2: readability", "1 to 5, as judges answered; higher is better.", columns, rows)
 
 
-def table_3(settings: AlignmentSettings, accuracy: Mapping[tuple[str, str], Rows], explained: Explained, agreed: Rows) -> Table:
+def _by(answers: Answers, other: str) -> dict[tuple[str, str], list[str]]:
+    """All answers of all judges by model and one thing more."""
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for key, given in answers.items():
+        judged = dict(key)
+        found[judged["model"], judged[other]] += given
+    return found
+
+
+def table_3(
+    settings: AlignmentSettings, accuracy: Mapping[tuple[str, str], Rows], explained: Explained, agreed: Answers
+) -> Table:
     """Accuracy on whole test sets and plausibility of AREC's rationales, in per cent."""
     rows: list[dict[str, Any]] = []
 
@@ -126,8 +124,8 @@ def table_3(settings: AlignmentSettings, accuracy: Mapping[tuple[str, str], Rows
             if corpus in PAIRED_CORPORA:
                 for measure in ("max_f1", "exact_inc", "soft_inc"):
                     add(corpus, measure, model, [r[measure] for r in reasons if r[measure] is not None])
-    for row in agreed:
-        add(f"hans {row['label']}", "human_agreement", row["model"], row["answers"])
+    for (model, label), given in _by(agreed, "label").items():
+        add(f"hans {label}", "human_agreement", model, [float(answer == "yes") for answer in given])
     caption = (
         "Per cent. Accuracy on whole test sets; the rest on AREC's rationales of the explained pairs (IOU-F1, Token-F1: of \
 the contradictions among them)."

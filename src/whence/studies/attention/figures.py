@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.studies.attention.corner import Corner
+from whence.studies.attention.found import Corner
 from whence.studies.study import Figure
 
 BINS = ("0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1")
@@ -14,12 +14,12 @@ def violins(corners: list[Corner]) -> Figure:
     """JSD from the base model's attention, by its largest weight: other seeds (median over them), per-instance search."""
     panels = []
     for corner in corners:
-        seeds = corner.rows("seeds")[:-1]
+        seeds = corner.rows["seeds"][:-1]
         labels = list(dict.fromkeys(corner.subject.open().labels))
         if seeds:
             median = np.median([row["jsd"] for row in seeds], axis=0)
             panels.append({"title": f"{corner.title}: {len(seeds)} other seeds", "violins": _violins(seeds[0], median, labels)})
-        [searched] = corner.rows("search")
+        [searched] = corner.rows["search"]
         panels.append(
             {"title": f"{corner.title}: per-instance adversary", "violins": _violins(searched, searched["jsd"], labels)}
         )
@@ -63,9 +63,9 @@ def _tradeoff(corner: Corner, label: str | None) -> dict[str, Any]:
     for strength in corner.plan.lambdas:
         tvd, jsd = np.mean([means(row) for row in corner.against_base("adversary", strength)], axis=0)
         curve.append({"lambda": strength, "tvd": float(tvd), "jsd": float(jsd)})
-    *seeds, uniform = corner.rows("seeds")
+    *seeds, uniform = corner.rows["seeds"]
     marked = [("seed", "other seeds", row) for row in seeds]
-    marked += [("uniform", "uniform", uniform), ("adversary", "per-instance adversary", corner.rows("search")[0])]
+    marked += [("uniform", "uniform", uniform), ("adversary", "per-instance adversary", corner.rows["search"][0])]
     if corner.plan.cuts:
         practised = corner.against_base("adversary-cuts", corner.subject.settings.guide_lambda)
         marked += [("practised", "adversary on cut texts, too", row) for row in practised]
@@ -79,8 +79,8 @@ def _tradeoff(corner: Corner, label: str | None) -> dict[str, Any]:
 def heatmaps(corners: list[Corner]) -> list[Figure]:
     titles = {"base": "base model", "search": "per-instance adversary (Jain & Wallace)", "adversary": "trained adversary"}
     found = []
-    for i, corner in enumerate(c for c in corners if c.rows("picture")):
-        rows = corner.rows("picture")
+    for i, corner in enumerate(c for c in corners if "picture" in c.rows):
+        rows = corner.rows["picture"]
         data = {"rows": [{"title": titles[row["role"]], "words": row["words"], "weights": row["weights"]} for row in rows],
                 "gold": rows[0]["gold"]}  # fmt: skip
         caption = f"A test text ({rows[0]['label']}) that all three predict rightly and within 0.05 of each other."

@@ -4,20 +4,17 @@
 """
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from whence.studies.study import Scale
-
-Title = Literal["SST", "IMDb", "AG News", "20 Newsgroups", "Diabetes", "Anemia", "planted reviews"]
 
 
 class Plan(BaseModel):
     """One corpus. None: all of it."""
 
     model_config = ConfigDict(extra="forbid")
-    title: Title
     train: int | None = None
     dev: int | None = None
     test: int | None = None
@@ -72,7 +69,7 @@ _FULL = (0.0, 1e-4, 2e-4, 3.5e-4, 5e-4, 7.5e-4, 1e-3, 2e-3, 5e-3, 1e-2)
 def settings(scale: Scale) -> AttentionSettings:
     if scale == "smoke":
         lambdas = (0.0, 1e-3, 1e-2)
-        reviews = Plan(title="planted reviews", train=4000, dev=400, test=400, repeats=1, lambdas=lambdas, correlated=100)
+        reviews = Plan(train=4000, dev=400, test=400, repeats=1, lambdas=lambdas, correlated=100)
         return AttentionSettings(
             corpora={"reviews": reviews}, options={"embedding_dim": 64, "hidden_size": 64}, learning_rate=3e-3, batch_size=64,
             epochs=5, adversary_epochs=6, adversary_patience=3,
@@ -81,24 +78,24 @@ def settings(scale: Scale) -> AttentionSettings:
         some = partial(Plan, seeds=1, repeats=1, guides=False)
         return AttentionSettings(
             corpora={
-                "sst": Plan(title="SST", seeds=5, lambdas=(0.0, 1e-3, 3e-3, 1e-2), cuts=8, correlated=500, encoder_train=3000,
+                "sst": Plan(seeds=5, lambdas=(0.0, 1e-3, 3e-3, 1e-2), cuts=8, correlated=500, encoder_train=3000,
                             encoder_lambdas=(1e-2,)),
-                "imdb": some(title="IMDb", train=6000, dev=800, test=2000, longest=400, min_count=3, searched=500,
+                "imdb": some(train=6000, dev=800, test=2000, longest=400, min_count=3, searched=500,
                              correlated=50),
-                "ag_news_wb": some(title="AG News", train=6000, dev=1000, test=2000, min_count=2, searched=500, correlated=200),
-                "newsgroups": some(title="20 Newsgroups", longest=500, min_count=2, searched=300, correlated=50),
+                "ag_news_wb": some(train=6000, dev=1000, test=2000, min_count=2, searched=500, correlated=200),
+                "newsgroups": some(longest=500, min_count=2, searched=300, correlated=50),
             },
             adversary_epochs=20, adversary_patience=5, guide_lambda=1e-2, encoder="encoder", encoder_epochs=2,
         )  # fmt: skip
     whole = partial(Plan, seeds=9, lambdas=_FULL, encoder_lambdas=_FULL)
     return AttentionSettings(
         corpora={
-            "sst": whole(title="SST", cuts=8),
-            "imdb": whole(title="IMDb", longest=400, min_count=10),
-            "ag_news_wb": whole(title="AG News", min_count=5),
-            "newsgroups": whole(title="20 Newsgroups", longest=500, min_count=2),
-            "mimic_diabetes": whole(title="Diabetes", longest=4000, min_count=5),
-            "mimic_anemia": whole(title="Anemia", longest=4000, min_count=5),
+            "sst": whole(cuts=8),
+            "imdb": whole(longest=400, min_count=10),
+            "ag_news_wb": whole(min_count=5),
+            "newsgroups": whole(longest=500, min_count=2),
+            "mimic_diabetes": whole(longest=4000, min_count=5),
+            "mimic_anemia": whole(longest=4000, min_count=5),
         },
         options={"embedding_dim": 300},
         encoder="bert-base-uncased",

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from whence.studies.attention import paper
-from whence.studies.attention.corner import FAR, GUIDE_TITLES, GUIDES, Corner
-from whence.studies.attention.pieces import Kind, Role
-from whence.studies.spread import interval
+from whence.studies.attention.found import FAR, GUIDES, Corner
+from whence.studies.attention.models import Kind, Role
+from whence.studies.kit.estimates import NOTHING, interval
 from whence.studies.study import Table
 
+FIGURES = (("f1", "F1"), ("tvd", "TVD"), ("jsd", "JSD"))
 OVER_SEEDS = "Mean over seeds with a 95 % interval (Student's t); with one seed there is none."
 
 
@@ -40,10 +41,10 @@ def table_2(corners: list[Corner]) -> Table:
 def table_3(corners: list[Corner]) -> Table:
     rows = []
     for corner in (c for c in corners if c.plan.guides):
-        for guide, kind in GUIDES.items():
+        for kind, guide in GUIDES.items():
             values = corner.f1(kind)
-            rows.append({"corpus": corner.title, "guide": GUIDE_TITLES[guide], **interval(values), "seeds": len(values),
-                         "paper": paper.TABLE_3.get(corner.title, {}).get(guide)})  # fmt: skip
+            rows.append({"corpus": corner.title, "guide": guide, **interval(values), "seeds": len(values),
+                         "paper": paper.TABLE_3.get(corner.title, {}).get(kind)})  # fmt: skip
     caption = (
         "F1 (positive class, test) of a token-wise MLP whose attention is learned or imposed; guides and MLP share their seed; "
         f"adversary at λ = {corners[0].subject.settings.guide_lambda:g}. {OVER_SEEDS}"
@@ -57,7 +58,7 @@ def table_5(corners: list[Corner]) -> Table:
     for corner in corners:
         for one in corner.sweep():
             published = paper.TABLE_5.get(corner.title, {}).get(one["lambda"], {})
-            for name, title in (("f1", "F1"), ("tvd", "TVD"), ("jsd", "JSD")):
+            for name, title in FIGURES:
                 rows.append({"corpus": corner.title, "λ": one["lambda"], "figure": title, **interval(one[name]),
                              "paper": published.get(name), "seeds": len(one[name])})  # fmt: skip
     caption = (
@@ -70,10 +71,11 @@ def table_5(corners: list[Corner]) -> Table:
 def table_4(corners: list[Corner]) -> Table:
     rows = []
     for corner in corners:
-        best = corner.far_adversary()
+        far = [one for one in corner.sweep() if min(one["jsd"]) > FAR]
+        best = max(far, key=lambda one: np.mean(one["f1"])) if far else None
         published = [(strength, row) for strength, row in paper.TABLE_5.get(corner.title, {}).items() if row["jsd"] > FAR]
         theirs = max(published, key=lambda item: item[1]["f1"]) if published else None
-        for name, title in (("f1", "F1"), ("tvd", "TVD"), ("jsd", "JSD")):
+        for name, title in FIGURES:
             if best:
                 at, row = theirs or (None, {})
                 rows.append({"corpus": corner.title, "λ": best["lambda"], "figure": title, **interval(best[name]),
@@ -89,7 +91,7 @@ def practised(corners: list[Corner]) -> Table:
         same_lambda = [one for one in corner.sweep() if one["lambda"] == corner.subject.settings.guide_lambda]
         kinds = {"training texts": next(iter(same_lambda), None), "and texts cut from them": corner.practised()}
         for texts, one in kinds.items() if corner.plan.cuts else ():
-            for name, title in (("f1", "F1"), ("tvd", "TVD"), ("jsd", "JSD")):
+            for name, title in FIGURES:
                 if one:
                     rows.append({"corpus": corner.title, "λ": one["lambda"], "practised on": texts, "figure": title,
                                  **interval(one[name]), "seeds": len(one[name])})  # fmt: skip
@@ -107,7 +109,7 @@ def correlations(corners: list[Corner]) -> Table:
     names = {"attention_gradient": "attention – gradient", "attention_leave_one_out": "attention – leave-one-out",
              "gradient_leave_one_out": "gradient – leave-one-out"}  # fmt: skip
     for corner in corners:
-        found = corner.rows("correlation")
+        found = corner.rows["correlation"]
         classes = sorted({row["predicted"] for row in found})
         for name, title in names.items():
             for class_ in ("all", *classes):
@@ -125,27 +127,15 @@ def correlations(corners: list[Corner]) -> Table:
         "share of texts with p ≤ .05; texts where a vector is constant are counted apart. The paper's numbers: Jain & "
         "Wallace's stored outputs."
     )
-    columns = [
-        "corpus",
-        "couple",
-        "predicted",
-        "ours",
-        "low",
-        "high",
-        "sd",
-        "p ≤ .05",
-        "paper",
-        "paper's p ≤ .05",
-        "texts",
-        "not defined",
-    ]
+    columns = ["corpus", "couple", "predicted", "ours", "low", "high", "sd", "p ≤ .05", "paper", "paper's p ≤ .05", "texts",
+               "not defined"]  # fmt: skip
     return Table("correlation", "Jain & Wallace: does attention rank words as gradients do?", caption, columns, rows)
 
 
 def permutations(corners: list[Corner]) -> Table:
     rows = []
     for corner in corners:
-        [row] = corner.rows("search")
+        [row] = corner.rows["search"]
         for figure, values in (("median change under permutation", row["permuted"]), ("ε-max JSD of the search", row["jsd"])):
             rows.append({"corpus": corner.title, "figure": figure, **interval(values), "texts": len(values)})
     caption = (
@@ -159,7 +149,7 @@ def permutations(corners: list[Corner]) -> Table:
 def planted(corners: list[Corner]) -> Table:
     rows = [
         {"corpus": corner.title, "model": row["role"], **interval(row["mass"]), "texts": len(row["mass"])}
-        for corner in corners for row in corner.rows("planted")
+        for corner in corners for row in corner.rows.get("planted", [])
     ]  # fmt: skip
     caption = (
         "Share of attention on the words that are the reason, known because they were planted; mean over test texts with a "
@@ -173,15 +163,14 @@ def planted(corners: list[Corner]) -> Table:
 def transformers(corners: list[Corner]) -> Table:
     rows: list[dict[str, Any]] = []
     for corner in corners:
-        other, imposed = corner.rows("seeds")
+        other, imposed = corner.rows["seeds"]
         roles: list[tuple[str, Role, dict[str, Any] | None]] = [("base", Role("base", 0), None)]
         roles += [("another seed", Role("base", 1), other), ("uniform attention", Role("uniform", 0), imposed)]
-        adversaries = [Role("adversary", 0, strength) for strength in corner.plan.encoder_lambdas]
-        roles += [(f"adversary, λ = {role.strength:g}", role, corner.rows(f"against-{role.name}")[0]) for role in adversaries]
+        roles += [(f"adversary, λ = {r.strength:g}", r, corner.rows["against", r][0]) for r in corner.adversaries()]
         for title, role, far in roles:
-            row = {"corpus": corner.title, "model": title, "F1": corner.rows(role.name)[0]["f1"]}
+            row = {"corpus": corner.title, "model": title, "F1": corner.rows["trained", role][0]["f1"]}
             for name in ("tvd", "jsd"):
-                found = interval(far[name]) if far else {"ours": None, "low": None, "high": None}
+                found = interval(far[name]) if far else NOTHING
                 row |= {name.upper(): found["ours"], f"{name.upper()} low": found["low"], f"{name.upper()} high": found["high"]}
             rows.append(row)
     sizes = "; ".join(f"{Path(c.subject.model).name} on {c.title}, train {c.plan.encoder_train or 'all'}" for c in corners)

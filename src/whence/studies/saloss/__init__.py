@@ -1,28 +1,22 @@
 """Faithful by salience: SaLoss, erasure and FRESH (Chrysostomou & Aletras 2021). How to run it: docs/saloss.md."""
 
-from whence.studies.saloss.claims import claims, figures
+from whence.studies.saloss import tables
+from whence.studies.saloss.claims import claims
+from whence.studies.saloss.figures import figures
+from whence.studies.saloss.found import Found, work
+from whence.studies.saloss.models import BASE
 from whence.studies.saloss.settings import settings
-from whence.studies.saloss.tables import (
-    fresh_table,
-    recovery,
-    selection,
-    table_1,
-    table_2,
-    table_8,
-    variants,
-    what_the_prior_knows,
-)
-from whence.studies.saloss.work import Found, Work
 from whence.studies.study import Context, Findings, Study
 
 
 def run(context: Context) -> Findings:
-    found = Work(context).run()
-    tables = [
-        table_1(found), table_2(found), fresh_table(found, "topk", "table3"), fresh_table(found, "contiguous", "table7"),
-        table_8(found), variants(found), selection(found), what_the_prior_knows(found), recovery(found),
+    found = work(context)
+    made = [
+        tables.table_1(found), tables.table_2(found), tables.fresh_table(found, "topk", "table3"),
+        tables.fresh_table(found, "contiguous", "table7"), tables.table_8(found), tables.variants(found),
+        tables.selection(found), tables.what_the_prior_knows(found), tables.recovery(found),
     ]  # fmt: skip
-    return Findings([table for table in tables if table is not None], figures(found), claims(found), _notes(found))
+    return Findings(made, figures(found), claims(found), _notes(found))
 
 
 def _notes(found: Found) -> list[str]:
@@ -43,7 +37,7 @@ def _notes(found: Found) -> list[str]:
     weights = ", ".join(f"{corpus} {weight:g}" for corpus, weight in found.weight.items())
     chosen = ", ".join(found.selection) or "no corpus"
     notes.append(f"λ: {weights}; chosen on dev for {chosen}, else the paper's (or, on planted data, a set one).")
-    cut = {c: found.trained[c, "none"][0]["cut"] for c in settings.corpora if found.trained[c, "none"][0]["cut"]}
+    cut = {c: found.trained[c, BASE][0]["cut"] for c in settings.corpora if found.trained[c, BASE][0]["cut"]}
     notes += [f"{corpus}: {n} test texts are longer than the model's limit and were cut." for corpus, n in cut.items()]
     return notes
 

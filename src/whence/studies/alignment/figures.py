@@ -5,6 +5,7 @@ Figure 7: AREC's rationales of typical pairs. Figure 8: every method on one pair
 
 import html
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,26 @@ import numpy as np
 from whence.data import Example, word_spans
 from whence.explain.alignment import Alignment, mask_rows, score_rows
 from whence.explain.alignments import ALIGNMENT_METHODS
-from whence.explain.alignments.draw import matrix_html
+from whence.explain.alignments.draw import matrix_html, pairs_in_words
 from whence.run.engine import Rows
-from whence.studies.alignment.pieces import chosen_pairs
-from whence.studies.alignment.settings import AlignmentSettings
-from whence.studies.alignment.sheets import Item, Kind
-from whence.studies.alignment.tables import TITLES, Explained
+from whence.studies.alignment.found import Found
+from whence.studies.kit.corpora import TITLES
+from whence.studies.kit.sheets import Item, Sheet
 from whence.studies.study import Figure
 
+SHEETS = {
+    "readability": Sheet(
+        "readability",
+        "How well can you read from this picture why the label was given? 1 (not at all) to 5 (at once)",
+        ("1", "2", "3", "4", "5"),
+    ),
+    "agreement": Sheet(
+        "agreement",
+        "Does the picture hold the complete evidence that you would need for the right label? yes or no",
+        ("yes", "no"),
+    ),
+}
+"""The paper's Table 2, about the label that the model gave, and the judgement on HANS, about the right one."""
 LONGEST = 14
 """Words of a premise that is drawn."""
 
@@ -45,19 +58,15 @@ def typical(rows: Rows, examples: dict[str, Example], count: int) -> list[dict[s
     return [row for _, several in sorted(chosen.items()) for row in several[:count]]
 
 
-def figures(settings: AlignmentSettings, explained: Explained, root: str | None) -> list[Figure]:
+def figures(found: Found) -> list[Figure]:
     made = []
-    for model, target in settings.targets.items():
-        for corpus in settings.corpora:
-            arec = explained.get((model, corpus, "arec"))
-            if not arec:
-                continue
-            examples = {e.id: e for e in chosen_pairs(corpus, target.pairs, root)}
-            shown = typical(arec, examples, settings.drawn)
-            if shown:
-                made.append(_examples(f"{target.title} on {TITLES[corpus]}", f"{model}_{corpus}", shown, examples))
-    made += _methods(settings, explained, root)
-    return made
+    for (model, corpus, method), rows in found.explained.items():
+        if method == "arec":
+            examples = {e.id: e for e in found.subjects[model].pairs(corpus)}
+            shown = typical(rows, examples, found.settings.drawn)
+            where = f"{found.settings.targets[model].title} on {TITLES[corpus]}"
+            made += [_examples(where, f"{model}_{corpus}", shown, examples)] if shown else []
+    return made + _methods(found)
 
 
 def _examples(where: str, name: str, rows: Rows, examples: dict[str, Example]) -> Figure:
@@ -71,54 +80,52 @@ def _examples(where: str, name: str, rows: Rows, examples: dict[str, Example]) -
     return Figure(f"figure_7_{name}", f"Figure 7: AREC's rationales, {where}", caption, "svg", {"svg": _side_by_side(parts)})
 
 
-def _methods(settings: AlignmentSettings, explained: Explained, root: str | None) -> list[Figure]:
-    """The last model (the paper: BERT) on one contradiction of the first corpus."""
-    made = []
-    for model in list(settings.targets)[::-1]:
-        corpus = settings.corpora[0]
-        by_method = {m: rows for (owner, where, m), rows in explained.items() if (owner, where) == (model, corpus)}
-        if "arec" not in by_method:
-            continue
-        examples = {e.id: e for e in chosen_pairs(corpus, settings.targets[model].pairs, root)}
+def _methods(found: Found) -> list[Figure]:
+    """The last model (the paper: BERT) that has a typical pair, on one contradiction of the first corpus."""
+    corpus = found.settings.corpora[0]
+    for model in reversed(found.subjects):
+        by_method = {m: rows for (owner, where, m), rows in found.explained.items() if (owner, where) == (model, corpus)}
+        examples = {e.id: e for e in found.subjects[model].pairs(corpus)}
         shared = set.intersection(*({row["id"] for row in rows} for rows in by_method.values()))
-        pool = [row for row in by_method["arec"] if row["id"] in shared]
-        shown = [r for r in typical(pool, examples, 1) if r["label"] == "contradiction"] or typical(pool, examples, 1)
+        pool = typical([row for row in by_method["arec"] if row["id"] in shared], examples, 1)
+        shown = [row for row in pool if row["label"] == "contradiction"] or pool
         if not shown:
             continue
-        example = examples[shown[0]["id"]]
-        parts = []
+        example, parts = examples[shown[0]["id"]], []
         for method, rows in by_method.items():
             row = next(row for row in rows if row["id"] == example.id)
             alignment = alignment_of(row, example, ALIGNMENT_METHODS[method].title)
-            scores = Alignment(**{**vars(alignment), "mask": None})
-            both = [f'<div style="flex:1 1 20em">{matrix_html(a)}</div>' for a in (scores, alignment)]
+            both = [f'<div style="flex:1 1 20em">{matrix_html(a)}</div>' for a in (replace(alignment, mask=None), alignment)]
             parts.append(f'<div style="margin:0 0 1.5em">{_side_by_side(both)}</div>')
-        title = f"Figure 8: all methods on one pair, {settings.targets[model].title}"
+        title = f"Figure 8: all methods on one pair, {found.settings.targets[model].title}"
         caption = (
             "Left the scores of every word pair, right the rationale: chosen by the method, or induced at AREC's fidelity."
         )
-        made.append(Figure("figure_8", title, caption, "svg", {"svg": "".join(parts)}))
-        break
-    return made
+        return [Figure("figure_8", title, caption, "svg", {"svg": "".join(parts)})]
+    return []
 
 
 def _side_by_side(parts: Sequence[str]) -> str:
     return f'<div style="display:flex;flex-wrap:wrap;gap:1em 2em">{"".join(parts)}</div>'
 
 
-def sheet_items(settings: AlignmentSettings, explained: Explained, root: str | None) -> dict[Kind, list[Item]]:
+def sheet_items(found: Found) -> dict[str, list[Item]]:
     """Readability of every method on the first corpus, agreement of people with AREC's rationales on HANS."""
-    readability: list[Item] = []
-    agreement: list[Item] = []
-    for (model, corpus, method), rows in explained.items():
-        examples = {e.id: e for e in chosen_pairs(corpus, settings.targets[model].pairs, root)}
-        step = max(1, len(rows) // max(1, settings.judged))
-        for row in rows[::step][: settings.judged]:
+    items: dict[str, list[Item]] = {name: [] for name in SHEETS}
+    for (model, corpus, method), rows in found.explained.items():
+        readable = corpus == found.settings.corpora[0] and method != "random"
+        if not readable and (corpus, method) != ("hans", "arec"):
+            continue
+        examples = {e.id: e for e in found.subjects[model].pairs(corpus)}
+        for row in rows[:: max(1, len(rows) // found.settings.judged)][: found.settings.judged]:
             example = examples[row["id"]]
             key = {"model": model, "corpus": corpus, "method": method, "id": example.id, "label": example.label or ""}
-            item = Item(key, example.label or "", alignment_of(row, example, method))
-            if corpus == settings.corpora[0] and method != "random":
-                readability.append(item)
-            elif corpus == "hans" and method == "arec":
-                agreement.append(item)
-    return {"readability": readability, "agreement": agreement}
+            label = row["predicted"] if readable else example.label or ""
+            items["readability" if readable else "agreement"].append(item(key, label, alignment_of(row, example, method)))
+    return items
+
+
+def item(key: dict[str, str], label: str, alignment: Alignment) -> Item:
+    """Blind: neither the method's name nor, where the right label is asked for, the model's."""
+    said = "; ".join(f"{first} – {second}" for first, second in pairs_in_words(alignment))
+    return Item(key, alignment.texts, label, said, matrix_html(replace(alignment, method="", target=label)))

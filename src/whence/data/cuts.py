@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from whence.data import Corpus, Example
+from whence.data.corpus import Corpus
+from whence.data.example import Example
 
 
 def with_cuts(corpus: Corpus, copies: int, seed: int) -> Corpus:

@@ -1,0 +1,104 @@
+"""Which pieces are asked for, in which order, and their rows by what they are about."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from whence.run.engine import Piece, Rows
+from whence.studies.alignment import pieces
+from whence.studies.alignment.models import Subject, chosen_pairs
+from whence.studies.alignment.settings import ROLE_CORPUS, AlignmentSettings
+from whence.studies.study import Context
+
+ROLE_SHARD = 5000
+Explained = Mapping[tuple[str, str, str], Rows]
+"""The rows of one method on one corpus with one model, by (model, corpus, method)."""
+
+
+@dataclass
+class Found:
+    settings: AlignmentSettings
+    subjects: dict[str, Subject]
+    trained: dict[str, Rows] = field(default_factory=dict)
+    """By model, as the following."""
+    roles: dict[str, Rows] = field(default_factory=dict)
+    needs: dict[str, Rows] = field(default_factory=dict)
+    accuracy: dict[tuple[str, str], Rows] = field(default_factory=dict)
+    """By model and corpus, on whole test sets."""
+    explained: Explained = field(default_factory=dict)
+
+
+def work(context: Context) -> Found:
+    own: AlignmentSettings = context.settings
+    # without a pretrained transformer its part is left out
+    targets = {name: target for name, target in own.targets.items() if target.architecture or own.model}
+    own = own.model_copy(update={"targets": targets})
+    subjects = {
+        name: Subject(name=name, target=target, settings=own, root=context.root, seed=context.seed)
+        for name, target in targets.items()
+    }
+    found = Found(own, subjects)
+
+    def by_model(name: str, work: Callable[..., Rows]) -> dict[str, Rows]:
+        asked = {n: [Piece(f"{name}-{n}", work, {"subject": s})] for n, s in subjects.items()}
+        return {n: rows for n, [rows] in context.gather(asked).items()}
+
+    found.trained = by_model("train", pieces.train)
+    if ROLE_CORPUS in own.corpora:
+        rows = context.gather({name: _role_pieces(subject) for name, subject in subjects.items()})
+        found.roles = {name: [row for several in shards for row in several] for name, shards in rows.items()}
+    wanted = {
+        (name, corpus): [Piece(f"accuracy-{name}-{corpus}", pieces.accuracy, {"subject": subject, "corpus": corpus})]
+        for name, subject in subjects.items() for corpus in own.corpora if corpus != ROLE_CORPUS
+    }  # fmt: skip
+    found.accuracy = {key: rows for key, [rows] in context.gather(wanted).items()}
+    found.accuracy |= {(n, ROLE_CORPUS): [{**row, "right": row["as it is"]} for row in rows] for n, rows in found.roles.items()}
+    if "diffmask" in own.methods:
+        by_model("gate", pieces.train_gate)
+    found.explained = _explained(context, own, subjects)
+    if "scenes" in own.corpora:
+        found.needs = by_model("needs", pieces.needs)
+    return found
+
+
+def _role_pieces(subject: Subject) -> list[Piece]:
+    count = len(chosen_pairs(ROLE_CORPUS, subject.target.role_pairs, subject.root))
+    return [
+        Piece(f"roles-{subject.name}-{at:05d}", pieces.roles,
+              {"subject": subject, "start": at, "end": min(at + ROLE_SHARD, count)})
+        for at in range(0, count, ROLE_SHARD)
+    ]  # fmt: skip
+
+
+def _explained(context: Context, own: AlignmentSettings, subjects: dict[str, Subject]) -> Explained:
+    """AREC first: the others are measured at its fidelity on the same pair."""
+    found: dict[tuple[str, str, str], Rows] = {}
+    every = [(name, corpus, method) for name in subjects for corpus in own.corpora for method in own.methods]
+    for first in (True, False):
+        asked = {}
+        for name, corpus, method in every:
+            if (method == "arec") is first:
+                known = None if first else {row["id"]: row["fidelity"] for row in found[name, corpus, "arec"]}
+                asked[name, corpus, method] = _shards(subjects[name], corpus, method, known)
+        for key, shards in context.gather(asked).items():
+            found[key] = [row for rows in shards for row in rows]
+    return {key: found[key] for key in every}
+
+
+def _shards(subject: Subject, corpus: str, method: str, known: Mapping[str, float] | None) -> list[Piece]:
+    """`known`: AREC's fidelity by id."""
+    pairs, made = subject.pairs(corpus), []
+    for i, numbers in enumerate(shards(len(pairs), subject.target.fewer.get(method), subject.target.shard)):
+        ids = [pairs[number].id for number in numbers]
+        fidelity = None if known is None else {one: known[one] for one in ids if one in known}
+        arguments = {"subject": subject, "corpus": corpus, "method": method, "numbers": numbers, "fidelity": fidelity}
+        made.append(Piece(f"{subject.name}-{corpus}-{method}-{i:03d}", pieces.explain, arguments))
+    return made
+
+
+def shards(there: int, fewer: int | None, size: int) -> list[list[int]]:
+    """The numbers of the pairs of each piece; a method that is tried on fewer takes every so many, not the first."""
+    count = min(there, fewer or there)
+    numbers = [(2 * i + 1) * there // (2 * count) for i in range(count)]  # the middle of each stretch
+    # a shard of a costly method is as much smaller as the method is tried on fewer pairs
+    each = max(1, size * count // there)
+    return [numbers[at : at + each] for at in range(0, count, each)]

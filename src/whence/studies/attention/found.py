@@ -1,0 +1,111 @@
+"""Which pieces are asked for, in which order, and their rows by what they are about."""
+
+from typing import Any
+
+import numpy as np
+
+from whence.data.registry import planted
+from whence.run.engine import Piece, Rows
+from whence.studies.attention import pieces
+from whence.studies.attention.models import Kind, Role, Subject
+from whence.studies.attention.settings import AttentionSettings
+from whence.studies.study import Context
+
+GUIDES: dict[Kind, str] = {
+    "mlp-uniform": "Uniform", "mlp-trained": "Trained MLP", "mlp-base": "Base LSTM", "mlp-adversary": "Adversary",
+}  # fmt: skip
+STAGE: dict[Kind, int] = {"base": 0, "mlp-adversary": 2}
+"""What a training waits for: base models; what is trained on them (all others); what is trained on that."""
+FAR, SAME = 0.4, 0.05
+"""An adversary is far above this mean JSD of its attention over test texts, and predicts the same below this mean TVD."""
+
+
+class Corner:
+    """One corpus and one family of models."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject, self.plan, self.title = subject, subject.plan, subject.title
+        self.rows: dict[Any, Rows] = {}
+        """By the name of a test, or by (what was done, role)."""
+
+    def ask(self) -> list[dict[Any, Piece]]:
+        """Stages, each of them pieces that do not need each other."""
+        stages: list[dict[Any, Piece]] = [{}, {}, {}, {}]
+        for role in self.roles():
+            stages[STAGE.get(role.kind, 1)]["trained", role] = self._piece(role.name, pieces.scores, role=tuple(role))
+        base, last = tuple(Role("base", 0)), stages[3]
+        others = [tuple(role) for role in self.roles() if role.kind == "base" and role.seed] + [tuple(Role("uniform", 0))]
+        last["seeds"] = self._piece("seeds", pieces.compare, base=base, others=others)
+        for role in self.adversaries():
+            its_base = tuple(Role("base", role.seed))
+            last["against", role] = self._piece(f"against-{role.name}", pieces.compare, base=its_base, others=[tuple(role)])
+        if self.subject.ours:
+            last["search"] = self._piece("search", pieces.search, seed=0)
+            last["correlation"] = self._piece("correlation", pieces.correlate, seed=0)
+            if self.subject.corpus in planted():
+                several = [
+                    tuple(r) for r in self.roles() if r.kind == "base" or (r.kind in ("uniform", "adversary") and not r.seed)
+                ]
+                last["planted"] = self._piece("planted", pieces.planted_mass, roles=several, seed=0)
+            if self.plan.lambdas:
+                strength = self.subject.settings.guide_lambda
+                last["picture"] = self._piece("picture", pieces.picture, seed=0, strength=strength)
+        return stages
+
+    def _piece(self, name: str, work: Any, **arguments: Any) -> Piece:
+        return Piece(f"{self.subject.name}-{name}", work, {"subject": self.subject, **arguments})
+
+    def roles(self) -> list[Role]:
+        """Of a transformer, whose attention is the [CLS] row, the tests that make sense."""
+        plan, seeds = self.plan, range(self.plan.repeats)
+        if not self.subject.ours:
+            return [Role("base", 0), Role("base", 1), Role("uniform", 0), *self.adversaries()]
+        kinds: list[Kind] = [*GUIDES, "uniform"] if plan.guides else ["uniform"]
+        roles = [Role("base", seed) for seed in range(plan.seeds)]
+        return roles + [Role(kind, seed) for seed in seeds for kind in kinds] + self.adversaries()
+
+    def adversaries(self) -> list[Role]:
+        plan, seeds = self.plan, range(self.plan.repeats)
+        if not self.subject.ours:
+            return [Role("adversary", 0, strength) for strength in plan.encoder_lambdas]
+        found = [Role("adversary", seed, strength) for seed in seeds for strength in plan.lambdas]
+        return found + [Role("adversary-cuts", s, self.subject.settings.guide_lambda) for s in seeds if plan.cuts]
+
+    def runs(self, kind: Kind, strength: float = 0.0) -> Rows:
+        """The scores of each seed of the tests."""
+        roles = [Role(kind, seed, strength) for seed in range(self.plan.repeats)]
+        return [self.rows["trained", role][0] for role in roles if ("trained", role) in self.rows]
+
+    def f1(self, kind: Kind, strength: float = 0.0) -> list[float]:
+        return [run["f1"] for run in self.runs(kind, strength)]
+
+    def against_base(self, kind: Kind, strength: float) -> Rows:
+        """Adversary and base model of the same seed; one row for each seed."""
+        return [self.rows["against", Role(kind, seed, strength)][0] for seed in range(self.plan.repeats)]
+
+    def sweep(self) -> list[dict[str, Any]]:
+        """The paper's adversaries at each λ."""
+        return [self._adversaries("adversary", strength) for strength in self.plan.lambdas]
+
+    def practised(self) -> dict[str, Any] | None:
+        """Those that practised on cut texts, too."""
+        return self._adversaries("adversary-cuts", self.subject.settings.guide_lambda) if self.plan.cuts else None
+
+    def _adversaries(self, kind: Kind, strength: float) -> dict[str, Any]:
+        """F1, TVD and JSD, mean over test texts, of every seed."""
+        against = self.against_base(kind, strength)
+        tvds, jsds = ([float(np.mean(row[name])) for row in against] for name in ("tvd", "jsd"))
+        return {"lambda": strength, "f1": self.f1(kind, strength), "tvd": tvds, "jsd": jsds}
+
+
+def work(context: Context) -> tuple[list[Corner], list[Corner]]:
+    """(corners of the BiLSTM, corners of the transformer)."""
+    given: AttentionSettings = context.settings
+    subjects = [Subject(corpus=name, root=context.root, plan=plan, settings=given) for name, plan in given.corpora.items()]
+    encoders = [s.model_copy(update={"model": given.encoder}) for s in subjects if given.encoder and s.plan.encoder_lambdas]
+    corners = [Corner(subject) for subject in subjects + encoders]
+    for stage in zip(*(corner.ask() for corner in corners), strict=True):
+        asked = {(i, key): [piece] for i, several in enumerate(stage) for key, piece in several.items()}
+        for (i, key), [rows] in context.gather(asked).items():
+            corners[i].rows[key] = rows
+    return corners[: len(subjects)], corners[len(subjects) :]

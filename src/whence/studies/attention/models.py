@@ -1,0 +1,122 @@
+"""The models of the study: a `Subject` is one corpus and one family of models on it, a `Role` names one trained model of it."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from whence.data import Corpus, Example
+from whence.data.cuts import with_cuts
+from whence.models import UNCHANGED, Classifier, Encoded, Intervention
+from whence.run import Request, Runner
+from whence.studies.attention.settings import AttentionSettings, Plan
+from whence.studies.kit.corpora import SUBSET_SEED, TITLES, opened
+from whence.studies.kit.models import Trained, trained
+from whence.teach import Job, Settings, default_settings
+from whence.teach.guide import on_text, uniform
+
+Kind = Literal["base", "uniform", "adversary", "adversary-cuts", "mlp-uniform", "mlp-trained", "mlp-base", "mlp-adversary"]
+ADVERSARIES: tuple[Kind, ...] = ("adversary", "adversary-cuts")
+"""As in the paper; and with more texts to practise on (data/cuts.py), from the base model's weights."""
+
+
+class Role(NamedTuple):
+    kind: Kind
+    seed: int
+    strength: float = 0.0
+    """λ of an adversary."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}-{self.strength:g}-{self.seed}" if self.kind in ADVERSARIES else f"{self.kind}-{self.seed}"
+
+
+class Subject(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    corpus: str
+    root: str | None
+    model: str = "bilstm"
+    plan: Plan
+    settings: AttentionSettings
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.corpus]
+
+    @property
+    def name(self) -> str:
+        """Of its pieces, at the front."""
+        return self.corpus if self.ours else f"{self.corpus}-encoder"
+
+    @property
+    def ours(self) -> bool:
+        return self.model == "bilstm"
+
+    def trained(self, role: Role) -> Trained:
+        given, plan = self.settings, self.plan
+        model = "mlp" if role.kind.startswith("mlp") else self.model
+        options = {**given.options, "min_count": plan.min_count} if self.ours else {}
+        chosen: dict[str, Any] = {**default_settings(model), "seed": role.seed, "epochs": self._epochs(role)}
+        guide, corpus, vectors = None, self.open(), given.vectors if self.ours else None
+        if self.ours:
+            chosen |= {"learning_rate": given.learning_rate, "batch_size": given.batch_size}
+        if role.kind in ("uniform", "mlp-uniform"):
+            options, guide = ({**options, "attention": "uniform"}, None) if self.ours else (options, "uniform")
+        if role.kind in ("mlp-base", "mlp-adversary"):
+            whose: Kind = "base" if role.kind == "mlp-base" else "adversary"
+            guide = str(self.trained(Role(whose, role.seed, given.guide_lambda)).folder)
+        if role.kind in ADVERSARIES:
+            base = self.trained(Role("base", role.seed)).folder
+            chosen |= {"objective": {"adversary": 1.0}, "select": "loss", "patience": given.adversary_patience,
+                       "options": {"adversary": {"base": str(base), "divergence": 2 * role.strength}}}  # fmt: skip
+        if role.kind == "adversary-cuts":
+            model, vectors, options = str(base / "model"), None, {}
+            corpus = with_cuts(corpus, plan.cuts, SUBSET_SEED)
+            chosen["warmup"] = given.cuts_warmup
+        job = Job(data=self.corpus, model=model, vectors=vectors, options=options, guide=guide, settings=Settings(**chosen))
+        return trained(job, corpus)
+
+    def _epochs(self, role: Role) -> int:
+        if not self.ours:
+            return self.settings.encoder_epochs
+        special = {"adversary": self.settings.adversary_epochs, "adversary-cuts": self.settings.cuts_epochs}
+        return special.get(role.kind, self.settings.epochs)
+
+    def open(self) -> Corpus:
+        plan = self.plan
+        return opened(
+            self.corpus, self.root, plan.train if self.ours else plan.encoder_train, plan.dev, plan.test, plan.longest
+        )
+
+    def test(self, limit: int | None = None) -> list[Example]:
+        return self.open().load("test", limit, SUBSET_SEED)
+
+    def classifier(self, role: Role) -> Classifier:
+        return self.trained(role).classifier
+
+
+class Read(NamedTuple):
+    """What a model makes of the test texts: attention over their tokens (padded) and probabilities."""
+
+    encoded: list[Encoded]
+    attention: np.ndarray
+    probabilities: np.ndarray
+
+
+def read_model(subject: Subject, role: Role, examples: list[Example]) -> Read:
+    classifier = subject.classifier(role)
+    encoded = classifier.encode(examples)
+    # a transformer with uniform attention is one on which it is imposed
+    changes = [Intervention(attention=uniform(e)) if role.kind == "uniform" else UNCHANGED for e in encoded]
+    requests = [Request(e, change, frozenset({"attention"})) for e, change in zip(encoded, changes, strict=True)]
+    results = Runner(classifier, remembered=0).run(requests)
+    weights = [on_text(r.extras["attention"], e) for e, r in zip(encoded, results, strict=True)]
+    return Read(encoded, _padded(weights), np.stack([r.probabilities for r in results]))
+
+
+def _padded(weights: Sequence[np.ndarray]) -> np.ndarray:
+    out = np.zeros((len(weights), max(map(len, weights))))
+    for row, values in zip(out, weights, strict=True):
+        row[: len(values)] = values
+    return out

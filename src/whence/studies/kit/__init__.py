@@ -1,0 +1,1 @@
+"""What every study needs, once: corpora and their titles, trained models, estimates, verdicts, sheets for judges."""

@@ -1,0 +1,40 @@
+"""Corpora as studies use them: by name, in parts, with the titles that tables show."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from whence.data import Corpus, open_corpus
+
+TITLES = {
+    "ag_news": "AG News", "ag_news_wb": "AG News", "breaking_nli": "Breaking NLI", "esnli": "SNLI",
+    "evidence_inference": "Evidence Inference", "hans": "HANS", "imdb": "IMDb", "mimic_anemia": "Anemia",
+    "mimic_diabetes": "Diabetes", "multirc": "MultiRC", "newsgroups": "20 Newsgroups", "reviews": "planted reviews",
+    "scenes": "planted scenes", "semeval": "SemEval", "sst": "SST",
+}  # fmt: skip
+SUBSET_SEED = 0
+"""Every model learns from the same examples and is tried on the same ones, whatever its own seed."""
+Item = TypeVar("Item")
+
+
+@lru_cache(maxsize=8)
+def opened(
+    name: str, root: str | None, train: int | None = None, dev: int | None = None, test: int | None = None,
+    longest: int | None = None, whole: bool = False,
+) -> Corpus:  # fmt: skip
+    """A part of a corpus, read once and kept while the process lives, or the `whole` of it, split by split as it is asked for.
+
+    `train`, `dev`, `test`: how many examples (None: all); `longest`: texts of more words are left out.
+    """
+    corpus = open_corpus(name, Path(root) if root else None)
+    return corpus if whole else corpus.part({"train": train, "dev": dev, "test": test}, SUBSET_SEED, longest)
+
+
+def spread(items: Sequence[Item], count: int) -> list[Item]:
+    """So many of them, evenly spread, so that files sorted by label do no harm."""
+    if count >= len(items):
+        return list(items)
+    return [items[i] for i in np.linspace(0, len(items) - 1, count).round().astype(int)]

@@ -1,0 +1,43 @@
+"""The paper's figures as data: importance by part of speech (Figure 1), rationales of single texts (its Table 4)."""
+
+from whence.studies.kit.corpora import TITLES as CORPORA
+from whence.studies.saloss.found import Found
+from whence.studies.study import Figure
+
+
+def figures(found: Found) -> list[Figure]:
+    drawn = [_tag_figure(found, corpus) for corpus in found.tags]
+    for corpus, rows in found.shown.items():
+        texts = dict.fromkeys(row["id"] for row in rows)
+        drawn += [_text_figure(found, corpus, text, i) for i, text in enumerate(texts)]
+    return drawn
+
+
+def _tag_figure(found: Found, corpus: str) -> Figure:
+    rows = found.tags[corpus]
+    tags = list(dict.fromkeys(row["tag"] for row in rows))
+    series = [
+        {"title": model, **{ours: [row[column] for row in rows if row["model"] == model]
+                            for ours, column in (("values", "ours"), ("low", "low"), ("high", "high"))}}
+        for model in dict.fromkeys(row["model"] for row in rows)
+    ]  # fmt: skip
+    counts = {row["tag"]: row["words"] for row in rows}
+    caption = (
+        f"Mean importance of a word by α∇α, 1 = the mean of its text, on {found.settings.tagged[corpus]} test texts of "
+        f"{CORPORA[corpus]}; number of words behind each tag. Intervals resample texts; first seed of each model."
+    )
+    data = {"groups": [f"{tag} ({counts[tag]})" for tag in tags], "series": series, "y_label": "importance"}
+    return Figure(f"figure1-{corpus}", f"Figure 1: importance by part of speech, {CORPORA[corpus]}", caption, "bars", data)
+
+
+def _text_figure(found: Found, corpus: str, text: str, number: int) -> Figure:
+    rows = [row for row in found.shown[corpus] if row["id"] == text]
+    label = rows[0]["label"]
+    shown = [{"title": row["model"], "words": row["words"], "weights": row["chosen"]} for row in rows]
+    differ = any(row["chosen"] != rows[0]["chosen"] for row in rows)
+    caption = (
+        f"{CORPORA[corpus]}, {text}, {label}: the contiguous rationale of {found.settings.ratio[corpus]:.0%} by α∇α; all "
+        f"models are right{'' if differ else ' and choose the same words'}. Texts on which they choose other words come first."
+    )
+    name = f"table4-{corpus}-{number + 1}"
+    return Figure(name, f"Table 4: rationales, {CORPORA[corpus]}", caption, "heatmaps", {"rows": shown, "gold": None})

@@ -1,0 +1,89 @@
+"""One model of the study, in numbers: what it is trained on, for how long, and towards which salience."""
+
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from whence.data import Corpus
+from whence.studies.kit.corpora import opened
+from whence.studies.kit.models import Trained, trained
+from whence.studies.saloss.settings import SalossSettings
+from whence.teach import Job, Settings, default_settings
+
+Variant = Literal["paper", "released"]
+PRIORS = {"textrank": "TextRank", "uniform": "uniform", "tfidf": "tf-idf", "chi2": "χ²", "planted": "true reason"}
+
+
+class Kind(NamedTuple):
+    """How a model was trained; `weight` None: with the λ that was chosen for its corpus."""
+
+    prior: str = "none"
+    weight: float | None = None
+    variant: Variant = "paper"
+
+    @property
+    def title(self) -> str:
+        if self.variant == "released":
+            return "SaLoss as released"
+        if self.prior == "none":
+            return "baseline"
+        return f"SaLoss, {PRIORS[self.prior] if self.weight is None else f'λ = {self.weight:g}'}"
+
+
+BASE, TEXTRANK = Kind(), Kind("textrank")
+
+
+class Recipe(BaseModel):
+    """JSON-able, so that it can be the argument of a piece; `prior` "none" is the baseline."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    corpus: str
+    root: str | None
+    model: str
+    architecture: dict[str, int]
+    train: int | None
+    dev: int | None
+    test: int | None
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    warmup: float
+    seed: int
+    prior: str = "none"
+    weight: float = 0.0
+    variant: Variant = "paper"
+
+    @property
+    def name(self) -> str:
+        kind = self.prior if self.variant == "paper" else f"{self.variant}-{self.prior}"
+        return f"{self.corpus}-{kind}" + (f"-{self.weight:g}" if self.weight else "") + f"-seed{self.seed}"
+
+    def job(self) -> Job:
+        released = self.variant == "released"
+        objective = {"cross_entropy_on_probabilities" if released else "cross_entropy": 1.0}
+        options: dict[str, dict[str, Any]] = {}
+        if self.prior != "none":
+            objective["saloss"] = self.weight
+            options["saloss"] = {"prior": self.prior, "variant": self.variant}
+        settings = Settings(**{
+            **default_settings(self.model), "objective": objective, "options": options, "select": "loss",
+            "epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": self.learning_rate,
+            "warmup": self.warmup, "clip": 1.0, "patience": self.epochs, "seed": self.seed,
+        })  # fmt: skip
+        return Job(data=self.corpus, model=self.model, options=self.architecture, settings=settings)
+
+    def open(self) -> Corpus:
+        """The corpus with its subsets."""
+        return opened(self.corpus, self.root, self.train, self.dev, self.test)
+
+    def trained(self) -> Trained:
+        return trained(self.job(), self.open())
+
+
+def recipe(settings: SalossSettings, corpus: str, root: str | None, seed: int, **changes: Any) -> Recipe:
+    by_corpus = ("train", "dev", "test", "epochs", "batch_size", "learning_rate")
+    usual = {name: getattr(settings, name)[corpus] for name in by_corpus}
+    return Recipe(
+        corpus=corpus, root=root, model=settings.models.get(corpus, settings.model), architecture=settings.architecture,
+        **usual, warmup=settings.warmup, seed=seed, **changes,
+    )  # fmt: skip

@@ -1,0 +1,126 @@
+"""The kit: estimates against scipy and scikit-learn, verdicts by their definition, sheets are in test_alignment_study.py."""
+
+import numpy as np
+import pytest
+from scipy.stats import ranksums
+from sklearn.metrics import f1_score
+
+from whence.measure.statistics import Estimate
+from whence.studies.kit.corpora import opened, spread
+from whence.studies.kit.estimates import (
+    by_text,
+    common,
+    f1_of,
+    f1_row,
+    interval,
+    macro_f1,
+    paired,
+    rank_sum,
+    score_difference,
+    shown,
+    signed,
+    t_test,
+)  # fmt: skip
+from whence.studies.kit.verdicts import FAILS, HOLDS, UNDECIDED, above, at_least, below, every
+
+
+def test_interval_is_students() -> None:
+    values = [0.80, 0.82, 0.84]
+    found = interval(values)
+    assert found["ours"] == pytest.approx(0.82)
+    half = 4.302653 * np.std(values, ddof=1) / 3**0.5
+    assert found["high"] == pytest.approx(0.82 + half, abs=1e-6)
+    assert interval([0.5]) == {"ours": 0.5, "low": None, "high": None}
+    assert shown(values) == "0.820 (0.800 to 0.840)"
+    assert shown([]) == "not run"
+
+
+def test_values_are_means_over_runs_of_each_text() -> None:
+    one = [
+        {"id": "a", "method": "m", "flip": 0.2},
+        {"id": "b", "method": "m", "flip": 1.0},
+        {"id": "a", "method": "x", "flip": 9},
+        {"id": "c", "method": "m"},
+    ]
+    two = [{"id": "a", "method": "m", "flip": 0.4}, {"id": "b", "method": "m", "flip": 0.0}]
+    assert by_text([one, two], "flip", method="m") == pytest.approx({"a": 0.3, "b": 0.5})
+    assert by_text([two], "flip") == {"a": 0.4, "b": 0.0}
+
+
+def test_comparisons_are_on_common_texts() -> None:
+    draw = np.random.default_rng(0)
+    ours, base = draw.random(30), draw.random(40) + 0.3
+    by = [{str(i): float(v) for i, v in enumerate(values)} for values in (ours, base)]
+    assert rank_sum(*by) == pytest.approx(ranksums(ours, base[:30]).pvalue)
+    assert np.array_equal(common(*by)[1], base[:30])
+    found = paired(*by, 2.0)
+    gaps = ours - 2 * base[:30]
+    assert found.value == pytest.approx(gaps.mean())
+    half = 1.96 * gaps.std(ddof=1) / 30**0.5
+    assert (found.low, found.high) == pytest.approx((gaps.mean() - half, gaps.mean() + half), abs=0.03)
+
+
+def test_t_test_needs_runs_that_differ() -> None:
+    assert t_test([0.9], [0.8, 0.7]) is None
+    assert t_test([0.9, 0.9], [0.9, 0.9]) is None
+    p = t_test([0.9, 0.91, 0.92], [0.5, 0.51, 0.52])
+    assert p is not None
+    assert p < 1e-4
+
+
+def runs(seeds: int, right: float, seed: int = 0) -> list[dict[str, list[int]]]:
+    """Predictions of 400 texts with three labels, right with this probability."""
+    gold = np.random.default_rng(9).integers(0, 3, 400)
+    draw = np.random.default_rng(seed)
+    several = [np.where(draw.random(400) < right, gold, draw.integers(0, 3, 400)) for _ in range(seeds)]
+    return [{"labels": gold.tolist(), "predicted": one.tolist(), "macro_f1": 0.0} for one in several]
+
+
+def test_f1_is_scikit_learns() -> None:
+    [run] = runs(1, 0.6)
+    gold, predicted = np.array(run["labels"]), np.array(run["predicted"])
+    assert float(macro_f1(gold, predicted)) == pytest.approx(f1_score(gold, predicted, average="macro"))
+    assert float(f1_of(2)(gold, predicted)) == pytest.approx(f1_score(gold, predicted, labels=[2], average="macro"))
+    both = macro_f1(np.stack([gold, gold]), np.stack([predicted, gold]))
+    assert both == pytest.approx([f1_score(gold, predicted, average="macro"), 1.0])
+    assert f1_row(runs(2, 0.6))["ours"] == pytest.approx(
+        np.mean([f1_score(r["labels"], r["predicted"], average="macro") for r in runs(2, 0.6)])
+    )
+
+
+def test_a_difference_of_scores_is_paired_and_widens_with_seeds_that_disagree() -> None:
+    good, bad = runs(3, 0.8), runs(3, 0.5, seed=1)
+    found = score_difference(good, bad)
+    expected = np.mean([f1_score(g["labels"], g["predicted"], average="macro") for g in good]) - np.mean(
+        [f1_score(b["labels"], b["predicted"], average="macro") for b in bad]
+    )
+    assert found.value == pytest.approx(expected)
+    assert found.low < expected < found.high
+    assert above(found) == HOLDS
+    same = score_difference(good, good)
+    assert (same.value, same.low, same.high) == (0, 0, 0)  # not two independent intervals
+    mixed = [good[0], bad[1], good[2]]
+    one_seed, three = score_difference(good[:1], bad[:1]), score_difference(mixed, bad)
+    assert three.high - three.low > one_seed.high - one_seed.low
+    assert signed(Estimate(-0.0123, -0.02, 0.01)) == "−0.012 (−0.020 to +0.010)"
+
+
+def test_a_verdict_is_undecided_where_the_interval_holds_the_bound() -> None:
+    assert [above(Estimate(0.1, low, high)) for low, high in ((0.01, 0.2), (-0.01, 0.2), (-0.2, -0.01))] == [
+        HOLDS, UNDECIDED, FAILS,
+    ]  # fmt: skip
+    assert [below(Estimate(0.1, 0.0, 0.2), bound) for bound in (0.3, 0.1, -0.1)] == [HOLDS, UNDECIDED, FAILS]
+    assert every([HOLDS, HOLDS]) == HOLDS
+    assert every([HOLDS, UNDECIDED]) == every([]) == UNDECIDED
+    assert every([UNDECIDED, FAILS]) == FAILS
+    assert at_least([HOLDS, UNDECIDED, FAILS], 1) == HOLDS
+    assert at_least([HOLDS, UNDECIDED, FAILS], 2) == UNDECIDED
+    assert at_least([HOLDS, UNDECIDED, FAILS], 3) == FAILS
+
+
+def test_a_part_of_a_corpus_is_read_once_and_spread_evenly() -> None:
+    part = opened("reviews", None, 20, 5, 7)
+    assert part is opened("reviews", None, 20, 5, 7)
+    assert [len(part.load(split)) for split in ("train", "dev", "test")] == [20, 5, 7]
+    assert spread(list(range(10)), 4) == [0, 3, 6, 9]
+    assert spread(list(range(3)), 4) == [0, 1, 2]

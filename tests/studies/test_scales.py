@@ -1,0 +1,101 @@
+"""Every scale of every study asks for pieces that can be run: an engine that runs nothing answers in their place."""
+
+import inspect
+import os
+import pickle
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whence.run import RunFolder
+from whence.run.engine import Answer, Piece, Rows, Say
+from whence.studies import alignment, attention, saloss
+from whence.studies.alignment.models import chosen_pairs
+from whence.studies.study import Context, Scale, fill_settings
+
+DATA = Path(os.environ.get("WHENCE_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
+SCALES = ["smoke", *(pytest.param(scale, marks=pytest.mark.realdata) for scale in ("small", "full"))]
+
+
+def invented(piece: Piece) -> Rows:
+    """As few columns as the order of work rests on."""
+    given = piece.arguments
+    if piece.work is saloss.found.pieces.erase:
+        return [{"id": "1", "method": method, "flip": 0.5} for method in given["methods"]]
+    if piece.work is alignment.pieces.explain:
+        pairs = given["subject"].pairs(given["corpus"])
+        return [{"id": pairs[number].id, "fidelity": float(number)} for number in given["numbers"]]
+    if piece.work is alignment.pieces.roles:
+        return [{"as it is": 1.0}]
+    return [{"nothing": 0}]
+
+
+class Nothing:
+    """Looks whether each piece could be called and sent to another process."""
+
+    def __init__(self) -> None:
+        self.asked: list[Piece] = []
+
+    def run(self, pieces: Sequence[Piece], seed: int, say: Say) -> Iterator[Answer]:
+        for piece in pieces:
+            inspect.signature(piece.work).bind(**piece.arguments)
+            pickle.dumps(piece)
+            self.asked.append(piece)
+            yield piece, invented(piece), 0.0
+
+
+def asked(module: Any, scale: Scale, tmp_path: Path, **overrides: Any) -> list[Piece]:
+    engine = Nothing()
+    filled = fill_settings(module.STUDY, scale, overrides)
+    root = DATA if scale != "smoke" else None
+    if root and not root.is_dir():
+        pytest.skip("the published corpora are not here: set WHENCE_DATA to their folder")
+    context = Context(filled, scale, 0, root, lambda _: None, RunFolder(tmp_path / "run", {}), engine)
+    module.work(context)
+    assert len({piece.name for piece in engine.asked}) == len(engine.asked)
+    return engine.asked
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_attention(scale: Scale, tmp_path: Path) -> None:
+    roles = [piece.arguments["role"] for piece in asked(attention, scale, tmp_path) if "role" in piece.arguments]
+    assert {kind for kind, *_ in roles} >= {"base", "uniform", "adversary", "mlp-base", "mlp-adversary"}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_saloss(scale: Scale, tmp_path: Path) -> None:
+    assert len(asked(saloss, scale, tmp_path, tagger=None)) > 10
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_alignment(scale: Scale, tmp_path: Path) -> None:
+    pieces = [piece for piece in asked(alignment, scale, tmp_path) if piece.work is alignment.pieces.explain]
+    for piece in pieces:
+        given = piece.arguments
+        pairs = given["subject"].pairs(given["corpus"])
+        assert max(given["numbers"]) < len(pairs)  # full once asked for 9,824 pairs of Breaking NLI, which has 8,193
+        if given["method"] != "arec":
+            assert given["fidelity"] == {pairs[number].id: float(number) for number in given["numbers"]}
+    if scale == "full":
+        breaking = [n for p in pieces if p.arguments["corpus"] == "breaking_nli" and p.arguments["method"] == "arec"
+                    and p.arguments["subject"].name == "da" for n in p.arguments["numbers"]]  # fmt: skip
+        assert breaking == list(range(8193))
+
+
+def test_arecs_fidelity_is_joined_by_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AREC has no row for a pair without word pairs; the other methods must not take the next pair's number."""
+    missing = chosen_pairs("scenes", 60, None)[3].id
+
+    monkeypatch.setitem(globals(), "invented", lambda piece, plain=invented: _dropped(plain(piece), piece, missing))
+    for piece in asked(alignment, "smoke", tmp_path):
+        given = piece.arguments
+        if piece.work is alignment.pieces.explain and given["method"] != "arec" and given["subject"].name == "esim":
+            pairs = given["subject"].pairs("scenes")
+            expected = {pairs[n].id: float(n) for n in given["numbers"] if pairs[n].id != missing}
+            assert given["fidelity"] == expected
+
+
+def _dropped(rows: Rows, piece: Piece, missing: str) -> Rows:
+    return [row for row in rows if row.get("id") != missing] if piece.arguments.get("method") == "arec" else rows
