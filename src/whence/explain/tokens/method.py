@@ -39,8 +39,9 @@ class Ask:
         return np.random.default_rng([self.seed, zlib.crc32(self.encoded.ids.tobytes()), zlib.crc32(method.encode())])
 
     def keeping(self, words: Bool[np.ndarray, " words"]) -> Request:
-        """A pass in which only these words are seen."""
-        return self.passing(Intervention(keep=self.encoded.tokens_of(words), hide=self.hide))
+        """A pass in which only these words are seen; with all of them, the plain pass, which others have asked for already."""
+        kept = self.encoded.tokens_of(words)
+        return self.passing() if kept.all() else self.passing(Intervention(keep=kept, hide=self.hide))
 
     def passing(self, change: Intervention = UNCHANGED, want: frozenset[str] = frozenset()) -> Request:
         """A pass under a change, the example as it is by default."""
