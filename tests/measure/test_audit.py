@@ -17,6 +17,7 @@ from whence.explain import METHODS
 from whence.measure.audit import Audit, plan_audit, run_audit
 from whence.models import Classifier
 from whence.models.build import build_model
+from whence.report.audit_report import write_report
 from whence.studies.calibrate import calibrate, reliance
 from whence.studies.planted_model import planted_model
 
@@ -170,6 +171,18 @@ def test_texts_without_words_are_counted_and_said(tmp_path: Path, kind: str) -> 
     with pytest.raises(BadInput, match="in none of its 3 texts"):
         run_audit(job(empty), classifier, tmp_path / "none", quiet)
     assert not (tmp_path / "none").exists()
+
+
+def test_curves_are_drawn_only_from_passes_that_were_asked_for(tmp_path: Path, bert: Classifier) -> None:
+    asked = {"methods": ["gradient_l2"], "measures": ["sufficiency"]}
+    paid = plan_audit(job(texts(), **asked), bert)["forward"]
+    with_flip = plan_audit(job(texts(), methods=["gradient_l2"], measures=["sufficiency", "decision_flip"]), bert)["forward"]
+    assert paid <= len(texts()) * (1 + 2 * 5 + 1), "base, five bins for each of two explainers, gradient"
+    assert paid < with_flip
+    results = run_audit(job(texts(), **asked), bert, tmp_path / "run", quiet)
+    assert results["curves"] == {}
+    assert "chosen on the same examples" in results["tests"]["vs_best"]
+    write_report(results, tmp_path / "report.html")
 
 
 def test_the_five_line_interface(tmp_path: Path, bert: object) -> None:

@@ -1,4 +1,4 @@
-"""ERASER's measures against cases worked out by hand, and average precision against scikit-learn."""
+"""ERASER's measures against cases worked out by hand, and areas against scikit-learn."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 from tiny import MODELS
 
 from whence.data import Example, word_spans
@@ -14,7 +14,7 @@ from whence.errors import BadInput
 from whence.explain import TokenScores
 from whence.explain.rationale import rationale_size, top_share
 from whence.measure.measure import Judged, Measure, Value
-from whence.measure.plausibility import average_precision, plausibility_measures
+from whence.measure.plausibility import auprc, average_precision, plausibility_measures
 from whence.models import Classifier, Label
 
 TEN = "a b c d e f g h i j"
@@ -95,7 +95,10 @@ def test_premise_and_hypothesis_are_two_keys(reader: Classifier) -> None:
     assert rows(by_name["iou_f1"], case) == (1.0, 2.0, 1.0, 2.0)
     assert rows(by_name["token_f1"], case) == (pytest.approx(0.4 + 1.0), 2.0)
     expected = average_precision_score([1, 1, 1, 0, 0, 1], [0, 1, 8, 9, 2, 3])  # one ranking over the words of both
-    assert rows(by_name["auprc"], case) == (pytest.approx(expected),)
+    assert rows(by_name["average_precision"], case) == (pytest.approx(expected),)
+    areas = [eraser_area([1, 1, 1, 0], [0, 1, 8, 9]), eraser_area([0, 1], [2, 3])]  # a ranking for each
+    assert rows(by_name["auprc"], case) == (pytest.approx(sum(areas)), 2.0)
+    assert by_name["auprc"].aggregate(np.array([rows(by_name["auprc"], case)])) == pytest.approx(np.mean(areas))
 
 
 def test_a_text_that_nobody_marked_has_no_key(reader: Classifier) -> None:
@@ -103,7 +106,9 @@ def test_a_text_that_nobody_marked_has_no_key(reader: Classifier) -> None:
     texts = {"premise": "a b c d", "hypothesis": "e f"}
     for premise in ([0, 0, 0, 0], [9, 9, 9, 9]):
         case = judged(reader, texts, {"hypothesis": [0]}, [*premise, 2, 1])
-        assert [rows(m, case) for m in plausibility_measures(0.5)] == [(1.0, 1.0, 1.0, 1.0), (1.0, 1.0), (1.0,)]
+        assert [rows(m, case) for m in plausibility_measures(0.5)] == [
+            (1.0, 1.0, 1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0,)
+        ]  # fmt: skip
 
 
 def test_nothing_marked_is_not_defined(reader: Classifier) -> None:
@@ -112,7 +117,7 @@ def test_nothing_marked_is_not_defined(reader: Classifier) -> None:
     object.__setattr__(only_space.encoded.example, "highlights", ({"text": ((2, 3),)},))  # covers no word
     empty = judged(reader, {"text": ""}, {}, [])
     for case in (no_annotator, only_space, empty):
-        assert [rows(measure, case) for measure in plausibility_measures(0.3)] == [None, None, None]
+        assert [rows(measure, case) for measure in plausibility_measures(0.3)] == [None] * 4
 
 
 def test_macro_means_are_taken_before_f1(reader: Classifier) -> None:
@@ -149,7 +154,10 @@ def test_words_never_read_stay_in_the_gold_and_are_not_predicted(reader: Classif
     by_name = measures(0.1)  # one word: 0 is the best of those that were read
     assert rows(by_name["iou_f1"], case) == (1.0, 1.0, 0.5, 1.0)
     assert rows(by_name["token_f1"], case) == (pytest.approx(2 / 3), 1.0)
-    assert rows(by_name["auprc"], case) == (pytest.approx(0.5 * 1 + 0.5 * 2 / 10),)  # word 9 is found among the last, together
+    # word 9 is found among the last, together
+    assert rows(by_name["average_precision"], case) == (pytest.approx(0.5 * 1 + 0.5 * 2 / 10),)
+    # precision 1 up to recall 1/2, then 1/2, 1/3 and 1/4 at the same recall, then a line from 1/4 to 2/10
+    assert rows(by_name["auprc"], case) == (pytest.approx(0.5 * 1 + 0.5 * (1 / 4 + 2 / 10) / 2), 1.0)
 
 
 @pytest.mark.parametrize(("share", "n", "size"), [
@@ -170,7 +178,22 @@ def test_a_share_that_is_none(share: float) -> None:
         plausibility_measures(share)
 
 
+def eraser_area(gold: Sequence[int], scores: Sequence[float]) -> float:
+    """As eraserbenchmark's metrics.py computes it for one annotation and document."""
+    precision, recall, _ = precision_recall_curve(gold, scores)
+    return float(auc(recall, precision))
+
+
 @given(st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), min_size=1, max_size=12).filter(lambda xs: any(g for g, _ in xs)))
-def test_average_precision_is_scikit_learns(pairs: list[tuple[bool, int]]) -> None:
+def test_areas_are_scikit_learns(pairs: list[tuple[bool, int]]) -> None:
     gold, scores = np.array([g for g, _ in pairs]), np.array([float(s) for _, s in pairs])
     assert average_precision(gold, scores) == pytest.approx(average_precision_score(gold, scores))
+    assert auprc(gold, scores) == pytest.approx(eraser_area(gold.astype(int).tolist(), scores.tolist()))
+
+
+def test_the_two_areas_differ_and_chance_is_the_random_row() -> None:
+    """One marked word of three, ranked second: average precision 1/2; the line from (recall 0, precision 0) gives 1/4."""
+    gold, scores = np.array([False, True, False]), np.array([3.0, 2.0, 1.0])
+    assert average_precision(gold, scores) == pytest.approx(1 / 2)
+    assert auprc(gold, scores) == pytest.approx(1 / 4)
+    assert {measure.chance for measure in plausibility_measures(0.2)} == {"the random row"}

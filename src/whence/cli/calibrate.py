@@ -8,7 +8,7 @@ from rich.table import Table
 from whence.cli.options import AsJson, Hiding, Limit, Methods, Seed, console, print_json, quiet, say, table_title
 from whence.errors import visible
 
-COLUMNS = {"first": "planted word first", "rank": "mean reciprocal rank", "auprc": "AUPRC"}
+COLUMNS = {"first": "planted word first", "rank": "mean reciprocal rank", "average_precision": "average precision"}
 
 
 def calibrate(

@@ -261,7 +261,8 @@ def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner, tick: Tick | 
         labels = plan.classifier.labels
         judged = [Judged(e, x, plan.hide, Label(labels.index(x.target))) for e, x in zip(shard, explanations, strict=True)]
         values = {m.name: runner.drive([m.steps(j) for j in judged]) for m in plan.measures}
-        curves = runner.drive([erasure_curve_steps(j) for j in judged])
+        # all passes of the curve are decision flip's: without it the picture would have to be paid for
+        curves = runner.drive([erasure_curve_steps(j) for j in judged]) if "decision_flip" in values else [None] * len(judged)
         for i, (encoded, explanation) in enumerate(zip(shard, explanations, strict=True)):
             result = base[encoded.example.id]
             rows.append({

@@ -9,8 +9,12 @@ predicted there and nothing missed. Words that the model never read cannot be pr
             predicted runs, recall = hits / gold runs; precision is averaged over keys with predictions, recall over keys with
             gold, THEN F1
   token_f1  F1 of predicted against gold words of each key (0 if either is empty); mean over keys
-  auprc     average precision of the scores for finding the marked words, over all marked texts of an example; equal scores
-            enter together; words never read come last
+  auprc     area under the precision–recall curve of a key's scores by the trapezoid rule, from precision 1 at recall 0, as
+            ERASER's scorer does it (scikit-learn's precision_recall_curve and auc); mean over keys. The straight lines between
+            points flatter short texts (Davis & Goadrich 2006), so it is also done without them:
+  average_precision   Σ (recall gained) × precision, in one ranking of the words of all marked texts of an example
+
+In the last two equal scores enter together, and words never read come last.
 
 Not defined where nothing is marked. Cost: none.
 """
@@ -36,6 +40,10 @@ class Key:
     gold: Bool[np.ndarray, " words"]
     scores: Float[np.ndarray, " words"]
     seen: Bool[np.ndarray, " words"]
+
+    @property
+    def unread_last(self) -> Float[np.ndarray, " words"]:
+        return np.where(self.seen, self.scores, self.scores.min() - 1)
 
 
 def marked_texts(judged: Judged) -> list[Key]:
@@ -74,17 +82,36 @@ def token_f1_row(keys: list[Key], share: float) -> tuple[float, float]:
     return total, float(len(keys))
 
 
-def average_precision(gold: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> float:
-    """Σ over thresholds of (recall gained) × precision, as scikit-learn's average_precision_score; `gold` must not be empty."""
+def precision_recall(
+    gold: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, " points"], Float[np.ndarray, " points"]]:
+    """(precision, recall) at every threshold, the highest first; before them the point (1, 0). `gold` must not be empty."""
     order = np.argsort(-scores, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)  # equal scores share one threshold
     found = np.cumsum(gold[order])[ends]
-    return float((np.diff(found, prepend=0) * found / (ends + 1)).sum() / gold.sum())
+    return np.append(1.0, found / (ends + 1)), np.append(0.0, found / gold.sum())
 
 
-def auprc_row(keys: list[Key]) -> tuple[float]:
+def average_precision(gold: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> float:
+    """Σ over thresholds of (recall gained) × precision, as scikit-learn's average_precision_score."""
+    precision, recall = precision_recall(gold, scores)
+    return float((np.diff(recall) * precision[1:]).sum())
+
+
+def auprc(gold: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> float:
+    """The area under straight lines between the points."""
+    precision, recall = precision_recall(gold, scores)
+    return float((np.diff(recall) * (precision[1:] + precision[:-1]) / 2).sum())
+
+
+def auprc_row(keys: list[Key]) -> tuple[float, float]:
+    """(sum of the keys' areas, keys)."""
+    return sum(auprc(key.gold, key.unread_last) for key in keys), float(len(keys))
+
+
+def average_precision_row(keys: list[Key]) -> tuple[float]:
     gold, scores, seen = (np.concatenate([getattr(key, name) for key in keys]) for name in ("gold", "scores", "seen"))
-    return (average_precision(gold, np.where(seen, scores, scores.min() - 1)),)
+    return (average_precision(gold, Key(gold, scores, seen).unread_last),)
 
 
 def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
@@ -123,7 +150,10 @@ def plausibility_measures(share: float) -> list[Measure]:
         Measure("token_f1", "Token-F1", "F1 of the top words against the words that people marked.",
                 paper, "higher", 0.0, 1.0, chance, _steps(lambda keys: token_f1_row(keys, share)), mean_over_keys, True,
                 family),
-        Measure("auprc", "AUPRC", "How well the scores rank the words that people marked above the others.",
-                paper, "higher", 0.0, 1.0, "the share of marked words", _steps(auprc_row), needs_highlights=True,
+        Measure("auprc", "AUPRC", "How well the scores rank the words that people marked above the others; ERASER's area.",
+                paper, "higher", 0.0, 1.0, chance, _steps(auprc_row), mean_over_keys, True, family),
+        Measure("average_precision", "Average precision",
+                "How well the scores rank the words that people marked above the others, without lines between points.",
+                "Davis & Goadrich 2006", "higher", 0.0, 1.0, chance, _steps(average_precision_row), needs_highlights=True,
                 family=family),
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 Both work on rows of per-example values and any aggregate, and are seeded, so the same rows give the same numbers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -58,6 +58,14 @@ def paired_difference(a: np.ndarray, b: np.ndarray, aggregate: Aggregate, seed: 
     return Difference(observed, float(low), float(high), (extreme + 1) / (PERMUTATIONS + 1))
 
 
+def against_the_best(p: float, methods: int) -> float:
+    """p of a method against the one that is best of `methods` on the same examples, corrected for having chosen it.
+
+    Whichever method is best, its comparison is one of the m(m − 1)/2 pairs; Bonferroni over all of them holds for every choice.
+    """
+    return min(1.0, p * methods * (methods - 1) / 2)
+
+
 def holm(p_values: list[float]) -> list[float]:
     """Holm's correction for looking at many comparisons: adjusted p-values in the order given."""
     order = np.argsort(p_values)
@@ -68,9 +76,10 @@ def holm(p_values: list[float]) -> list[float]:
     return adjusted
 
 
-def _resampling(n: int, columns: int, seed: int) -> list[np.ndarray]:
+def _resampling(n: int, columns: int, seed: int) -> Iterator[np.ndarray]:
     draw = np.random.default_rng([seed, 0])
-    return [draw.integers(0, n, size=(size, n)) for size in _chunks(RESAMPLES, n * columns)]
+    for size in _chunks(RESAMPLES, n * columns):
+        yield draw.integers(0, n, size=(size, n))
 
 
 def _chunks(total: int, numbers_each: int) -> list[int]:

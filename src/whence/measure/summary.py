@@ -12,7 +12,7 @@ import numpy as np
 from whence.data import FIELDS
 from whence.measure.loo_tau import rank_agreement
 from whence.measure.measure import Measure, mean
-from whence.measure.statistics import bootstrap, holm, paired_difference
+from whence.measure.statistics import against_the_best, bootstrap, holm, paired_difference
 from whence.models import Encoded
 
 Row = Mapping[str, Any]
@@ -21,6 +21,12 @@ SHOWN = 4
 """Examples of each kind in the report."""
 
 
+TESTS = {
+    "vs_random": "Paired permutation test against random explanations; p is corrected for the number of methods (Holm).",
+    "vs_best": "Paired permutation test against the best method. It was chosen on the same examples, so p is corrected for all "
+    "pairs of methods (Bonferroni), and the difference itself leans in its favour.",
+}
+"""What the p-values of the table are."""
 STABILITY = {
     "title": "Stability",
     "about": "Rank correlation between two runs with other seeds; 1 for methods that draw nothing at random.",
@@ -61,7 +67,9 @@ def summarise(
         "curves": {
             n: {"share": shares, "probability": np.mean([r["curve"] for r in mine], axis=0).tolist()}
             for n, mine in by_method.items()
+            if mine[0]["curve"] is not None
         },
+        "tests": TESTS,
         "agreement": agreement(by_method),
         "examples": chosen_examples(by_method, values, encoded),
         "notes": list(notes),
@@ -82,8 +90,8 @@ def _measure_facts(m: Measure) -> dict[str, Any]:
 def measure_lines(measure: Measure, values: Mapping[str, Sequence[Any]], seed: int) -> list[dict[str, Any]]:
     """A line for each method: value, interval, paired tests against random and against the best.
 
-    Comparisons use the examples on which both are defined. p-values against random, and those against the best, are each
-    corrected for the number of methods (Holm).
+    Comparisons use the examples on which both are defined. p-values against random are corrected for the number of methods
+    (Holm). The best is chosen on the same examples, so p-values against it are corrected for all pairs of methods.
     """
     rows = {name: [v for v in mine if v is not None] for name, mine in values.items()}
     known = {name: np.array(mine, dtype=np.float64) for name, mine in rows.items() if mine}
@@ -97,6 +105,12 @@ def measure_lines(measure: Measure, values: Mapping[str, Sequence[Any]], seed: i
         other: _compared(measure, values, [n for n in known if n not in (other, RANDOM)], other, seed)
         for other in {RANDOM, best} if other in known
     }  # fmt: skip
+    if RANDOM in against:
+        found = against[RANDOM]
+        for name, p in zip(found, holm([found[name]["p"] for name in found]), strict=True):
+            found[name]["p"] = p
+    for gap in against[best].values() if best != RANDOM else ():
+        gap["p"] = against_the_best(gap["p"], len(real))
     for name, mine in known.items():
         estimate = bootstrap(mine, measure.aggregate, seed)
         lines.append({
@@ -116,8 +130,6 @@ def _compared(
         if both:
             a, b = (np.array(side, dtype=np.float64) for side in zip(*both, strict=True))
             found[name] = paired_difference(a, b, measure.aggregate, seed).to_dict()
-    for name, p in zip(found, holm([found[name]["p"] for name in found]), strict=True):
-        found[name]["p"] = p
     return found
 
 

@@ -5,7 +5,7 @@ replaced by those of another class, the prediction must change (share = `relianc
 
   first      share of examples whose top word is a planted one
   rank       mean reciprocal rank of the first planted word
-  auprc      area under the precision–recall curve of its scores against the planted words
+  average_precision   of its scores for finding the planted words
 
 with bootstrap intervals, beside random and the chance level of `first` (the mean share of planted words).
 """
@@ -91,7 +91,7 @@ def calibrate(
                 forward, _ = needed()
             values = np.array([recovery(x, words) for x, (_, words) in zip(explanations, known, strict=True)])
             row: dict[str, Any] = {"method": name}
-            for column, measure in enumerate(("first", "rank", "auprc")):
+            for column, measure in enumerate(("first", "rank", "average_precision")):
                 estimate = bootstrap(values[:, [column]], mean, seed)
                 row[measure] = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
             row["forward_passes"] = forward / len(encoded)

@@ -142,13 +142,13 @@ def _tags(found: Found) -> Claim:
 def _recovered(found: Found, corpus: str) -> Claim:
     """Not the paper's: what its idea promises where the truth is known. Means little if the guided model cannot predict."""
     runs = {kind: found.flips[corpus, kind] for kind in (Kind("planted"), BASE)}
-    with_it, without = (by_text(several, "auprc", method="attention") for several in runs.values())
+    with_it, without = (by_text(several, "average_precision", method="attention") for several in runs.values())
     gain, (ours, base) = paired(with_it, without), common(with_it, without)
     scores = [float(np.mean([row["macro_f1"] for row in found.trained[corpus, kind]])) for kind in runs]
     return Claim(
         "With the true reason as prior, α finds the planted words better than without (our test, not the paper's).",
         above(gain),
-        f"Area under precision–recall: with {ours.mean():.3f}, without {base.mean():.3f}, {signed(gain)}; "
+        f"Average precision: with {ours.mean():.3f}, without {base.mean():.3f}, {signed(gain)}; "
         f"macro-F1 of the models: {scores[0]:.3f} and {scores[1]:.3f}.",
         [Earlier("the mean is at least as high", plainly(ours.mean() >= base.mean()))],
     )

@@ -109,7 +109,9 @@ def erase(
                 if value is not None:  # a text without a word cannot be erased
                     known = model.corpus in planted() and planted_words(e.example).any()
                     recovered = (
-                        zip(("first", "rank", "auprc"), recovery(x, planted_words(e.example)), strict=True) if known else ()
+                        zip(("first", "rank", "average_precision"), recovery(x, planted_words(e.example)), strict=True)
+                        if known
+                        else ()
                     )
                     rows.append({"id": e.example.id, "method": method, "flip": value[0], **dict(recovered)})
     return rows

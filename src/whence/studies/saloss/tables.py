@@ -175,14 +175,14 @@ def recovery(found: Found) -> Table:
     rows = []
     for (corpus, kind), runs in found.flips.items():
         for method in ATTRIBUTIONS:
-            first, area = (by_text(runs, column, method=method) for column in ("first", "auprc"))
+            first, area = (by_text(runs, column, method=method) for column in ("first", "average_precision"))
             if first:
-                base = by_text(same_seeds(found, corpus, BASE, kind), "auprc", method=method)
+                base = by_text(same_seeds(found, corpus, BASE, kind), "average_precision", method=method)
                 rows.append({"corpus": CORPORA[corpus], "model": kind.title, "attribution": METHODS[method].title,
                              **estimate([*area.values()]), "first": float(np.mean([*first.values()])),
                              "p": None if kind == BASE else rank_sum(area, base)})  # fmt: skip
     caption = (
-        "Area under the precision–recall curve of the scores against the planted words, with bootstrap interval, and the share "
+        "Average precision of the scores for finding the planted words, with bootstrap interval, and the share "
         "of texts whose first word is a planted one; p: Wilcoxon rank-sum of the area against the baseline's same attribution."
     )
     columns = ["corpus", "model", "attribution", "ours", "first", "p"]
