@@ -56,9 +56,19 @@ def _loaded(source: Any, tokenizer: Any, device: torch.device | None, dtype: tor
     """The classifier on its device. Named models go to a GPU if there is one; objects stay as they were given."""
     if not isinstance(source, str | Path) and (device is not None or dtype is not None):
         raise BadInput("device and dtype are for models that are loaded by name; expected a model object as you placed it")
-    classifier = Classifier.load(source, tokenizer)
-    if isinstance(source, str | Path):
-        classifier.model.to(device=device or _best_device(), dtype=dtype)
+    if not isinstance(source, str | Path):
+        return Classifier.load(source, tokenizer)
+    try:
+        classifier = Classifier.load(source, tokenizer)
+    except BadInput:
+        raise
+    except Exception as error:  # a damaged folder makes its readers raise dozens of kinds
+        first = (str(error).strip().splitlines() or [""])[0]
+        reason = f"{type(error).__name__}: {first:.160}"
+        raise BadInput(
+            f"cannot load model '{source!s:.160}' ({reason}); expected a folder or a hub id of a classifier"
+        ) from error
+    classifier.model.to(device=device or _best_device(), dtype=dtype)
     return classifier
 
 

@@ -66,10 +66,15 @@ def main() -> None:
     except BrokenPipeError:  # `whence … | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:  # what the file system refuses, where no better word was found
+        _fail(visible(f"{error.strerror or error}: {error.filename!s:.300}" if error.filename else str(error)))
     except Exception as error:
-        if hasattr(error, "format_message"):  # wrong usage, as click reports it
-            _fail(" ".join(visible(error.format_message()).split()))
-        raise
+        if not hasattr(error, "format_message"):
+            raise
+        message = " ".join(visible(error.format_message()).split())  # wrong usage, as click reports it
+        if not message:  # no arguments at all: the help is shown
+            sys.exit(0)
+        _fail(message)
     if code == INTERRUPTED:  # typer turns an interrupt into this code
         sys.stderr.write(f"\nwhence: interrupted{runs.what_is_saved()}\n")
     sys.exit(code if isinstance(code, int) else 0)

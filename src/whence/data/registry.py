@@ -50,7 +50,7 @@ def open_corpus(
     plants, pairs of texts that differ in a few words and in their label.
     """
     name = str(name_or_path)
-    path = Path(name).expanduser()
+    path = expanded(name)
     named = isinstance(name_or_path, str)  # a `Path` is always a path: Path("./reviews") has forgotten its dot
     if named and name in PUBLISHED:
         if root is None and not os.environ.get("WHENCE_DATA") and name in hub.HUB:
@@ -76,6 +76,14 @@ def _counterfactual(source: str, labels: Sequence[str] | None, seed: int) -> Cor
     from whence.data.planted.counterparts import COUNTERPARTS, planted_pairs
 
     return planted_pairs(source, seed) if source in COUNTERPARTS else open_counterfactual(Path(source).expanduser(), labels)
+
+
+def expanded(name: str) -> Path:
+    """With ~ and ~user filled in; a user whom nobody knows is taken as it is written."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        return Path(name)
 
 
 def catalogue(root: Path | None = None) -> list[dict[str, Any]]:

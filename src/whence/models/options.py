@@ -49,8 +49,8 @@ def _kinds(model: str) -> dict[str, Any]:
         return {name: type(value) for name, value in wanted.items()} | VOCABULARY
     if model in TEXT_OPTIONS:
         return TEXT_OPTIONS[model]
-    folder = Path(model) / "model" if (Path(model) / "model").is_dir() else model
     try:
+        folder = Path(model) / "model" if (Path(model) / "model").is_dir() else model
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False).to_dict()
     except Exception as error:  # the model itself cannot be loaded, which is said better where it is
         raise BadInput(f"cannot read the config of '{model}' ({str(error).splitlines()[0]:.120}); expected a model") from error
