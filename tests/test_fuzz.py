@@ -111,8 +111,9 @@ ROWS = [
 CSV = ("id,text,label\n" + "".join(",".join(row.values()) + "\n" for row in ROWS)).encode()
 JSONL = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
 TABLES: dict[str, Callable[[], bytes]] = {
-    "m.csv": lambda: CSV, "m.tsv": lambda: CSV.replace(b",", b"\t"), "m.jsonl": lambda: JSONL, "m.csv.gz": lambda: gzip.compress(CSV),
-    "m.jsonl.xz": lambda: lzma.compress(JSONL), "m.parquet": lambda: _parquet(ROWS), "m.xlsx": lambda: _excel(ROWS),
+    "m.csv": lambda: CSV, "m.tsv": lambda: CSV.replace(b",", b"\t"), "m.jsonl": lambda: JSONL,
+    "m.csv.gz": lambda: gzip.compress(CSV), "m.jsonl.xz": lambda: lzma.compress(JSONL),
+    "m.parquet": lambda: _parquet(ROWS), "m.xlsx": lambda: _excel(ROWS),
 }  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from tiny import own_model, texts, tiny_bert
 import whence
 from whence.errors import BadInput
 from whence.models import Classifier
+from whence.run import Runner
+from whence.run.masks import MaskRunner
 
 TEXTS = ["The old cat sat.", "A dog slept through the storm!"]
 
@@ -121,6 +123,13 @@ def test_load_takes_what_the_docs_say(tmp_path: Path) -> None:
         assert loaded.predict("good") == pytest.approx(whence.load(classifier).predict("good"), abs=1e-6)
     assert whence.load(classifier.model, classifier.tokenizer).labels == classifier.labels
     assert whence.load(tmp_path, device="cpu", dtype="bfloat16").classifier.model.dtype == torch.bfloat16
+
+
+def test_batch_tokens_bound_every_batch() -> None:
+    classifier = tiny_bert()
+    usual, small = whence.load(classifier).predict(TEXTS), whence.load(classifier, batch_tokens=8)
+    assert Runner(classifier).token_budget == MaskRunner(classifier, []).token_budget == 8
+    assert small.predict(TEXTS)[1] == pytest.approx(usual[1], abs=1e-5)
 
 
 @pytest.mark.parametrize(

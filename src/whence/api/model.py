@@ -48,8 +48,8 @@ def load(
     classifier = _loaded(source, tokenizer, _device(device), _dtype(dtype))
     if labels:
         classifier.labels = _label_names(labels, len(classifier.labels))
-    name = source if isinstance(source, str | Path) else type(source).__name__
-    return Model(classifier, name, batch_tokens)
+    classifier.batch_tokens = batch_tokens or classifier.batch_tokens
+    return Model(classifier, source if isinstance(source, str | Path) else type(source).__name__)
 
 
 def _loaded(source: Any, tokenizer: Any, device: torch.device | None, dtype: torch.dtype | None) -> Classifier:
@@ -112,9 +112,9 @@ def _label_names(labels: Sequence[str], count: int) -> tuple[str, ...]:
 class Model:
     """A classifier with its runner: passes that were paid for once are remembered between calls."""
 
-    def __init__(self, classifier: Classifier, name: str | Path, batch_tokens: int | None = None) -> None:
+    def __init__(self, classifier: Classifier, name: str | Path) -> None:
         self.classifier, self.name = classifier, str(name)
-        self._memory = Runner(classifier) if batch_tokens is None else Runner(classifier, batch_tokens)
+        self._memory = Runner(classifier)
         self._state = classifier.state
 
     @property

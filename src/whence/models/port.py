@@ -39,6 +39,9 @@ class Port(ABC):
     labels: tuple[str, ...]
     """Names of the candidates, where all examples have the same; () where each example brings its own."""
 
+    batch_tokens: int | None = None
+    """Most tokens in one batch; None: what the runner usually takes."""
+
     @property
     @abstractmethod
     def name(self) -> str:

@@ -22,6 +22,7 @@ Logits = Float[np.ndarray, "masks labels"]
 Returned = TypeVar("Returned")
 MaskSteps = Generator[Masks, Logits, Returned]
 
+MASK_TOKENS = 4096
 GROUP = 64
 """Pairs that run side by side: enough to fill a batch even when each asks for few masks."""
 
@@ -29,8 +30,9 @@ GROUP = 64
 class MaskRunner:
     """Runs masks on the pairs of one classifier. `token_budget` bounds a pass: masks × tokens of the longest pair."""
 
-    def __init__(self, classifier: Classifier, encoded: Sequence[Encoded], token_budget: int = 4096) -> None:
-        self.classifier, self.encoded, self.token_budget = classifier, encoded, token_budget
+    def __init__(self, classifier: Classifier, encoded: Sequence[Encoded], token_budget: int | None = None) -> None:
+        self.classifier, self.encoded = classifier, encoded
+        self.token_budget = token_budget or classifier.batch_tokens or MASK_TOKENS
 
     def groups(self) -> Iterator[tuple[list[int], MaskedPairs]]:
         """(numbers of the pairs, the pairs): those of like size together, the largest first. Without cells: left out."""

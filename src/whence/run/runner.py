@@ -21,6 +21,8 @@ from whence.errors import BadInput
 from whence.models import UNCHANGED, Encoded, Generated, Intervention, Label, Port, Target, Text
 from whence.models.port import BACKWARD
 
+BATCH_TOKENS = 2048
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
@@ -86,9 +88,9 @@ class Runner:
     """Runs requests on one model. `token_budget` bounds a batch (rows × longest row); `remembered` bounds how many passes on
     unchanged or hidden texts are kept, so that what one method paid for is free for the next."""
 
-    def __init__(self, classifier: Port, token_budget: int = 2048, remembered: int = 100_000) -> None:
+    def __init__(self, classifier: Port, token_budget: int | None = None, remembered: int = 100_000) -> None:
         self.classifier = classifier
-        self.token_budget = token_budget
+        self.token_budget = token_budget or classifier.batch_tokens or BATCH_TOKENS
         self.remembered = remembered
         self.paid = Paid()
         self._memory: dict[bytes, Result] = {}
