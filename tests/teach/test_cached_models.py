@@ -1,6 +1,10 @@
 """A cached model is found by everything that its results depend on, and by nothing else."""
 
+import os
+import shutil
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,6 +15,8 @@ from tiny import tiny_bert
 
 import whence.teach.job as job_file
 from whence.data import Corpus, Example
+from whence.models import Classifier
+from whence.run import RunFolder, read_json
 from whence.teach import Job, cached_job
 
 
@@ -92,3 +98,34 @@ def test_a_model_that_was_trained_again_counts(
     path = tmp_path / "run" / "model" / file
     path.write_bytes(path.read_bytes() + b" ")
     assert place(asked, toy_corpus()) != before
+
+
+def test_the_second_of_two_processes_waits_and_says_for_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock is one of the operating system: two threads with two open files are to it as two processes."""
+    monkeypatch.setenv("WHENCE_CACHE", str(tmp_path))
+    training = job("mlp", epochs=1)
+    before = cached_job(training, toy_corpus(), quiet)
+    config, results, fingerprint = read_json(before / "config.json"), read_json(before / "results.json"), weights(before)
+    shutil.rmtree(before)
+    first = RunFolder(before, {k: v for k, v in config.items() if k != "versions"}, quiet)
+    waiting = threading.Event()
+    said: list[str] = []
+
+    def told(*words: str, **_: object) -> None:
+        said.extend(words)
+        waiting.set()
+
+    monkeypatch.setattr("builtins.print", told)
+    with ThreadPoolExecutor() as pool:
+        with first:
+            second = pool.submit(cached_job, training, toy_corpus(), quiet)
+            assert waiting.wait(60)
+            assert not second.done()
+        assert second.result(60) == before
+    assert f"is in use by process {os.getpid()}" in said[0]
+    assert read_json(before / "results.json")["history"] == results["history"]
+    assert weights(before) == fingerprint
+
+
+def weights(folder: Path) -> str:
+    return Classifier.load(folder).fingerprint

@@ -1,6 +1,7 @@
 """Text to text: the loss is the formula, padding changes nothing, and training learns and continues exactly."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +228,23 @@ def test_questions_with_choices(tmp_path: Path) -> None:
     assert set(results["dev"]) >= {"accuracy", "exact_match", "loss"}
     assert "bleu" not in results["dev"]
     assert {row["label"] for row in read_predictions(tmp_path / "run", "dev")} == {"cat", "hen"}
+
+
+def test_examples_without_an_explanation_are_left_out_and_counted(tmp_path: Path) -> None:
+    whole = legs()
+    silent = [replace(e, explanations=()) if i == 3 else e for i, e in enumerate(whole.load("train"))]
+    mute = [replace(e, explanations=()) for e in whole.load("test")]
+    corpus = replace(whole, splits={**whole.splits, "train": lambda: iter(silent), "test": lambda: iter(mute)})
+    results = run_job(legs_job(epochs=1), corpus, tmp_path / "run", quiet)
+    assert results["train_examples"] == 95
+    assert "test" not in results
+    assert results["notes"] == [
+        "1 of 96 examples of train have no explanation and are left out",
+        "12 of 12 examples of test have no explanation and are left out",
+    ]
+    none = replace(whole, splits={**whole.splits, "train": lambda: iter(mute)})
+    with pytest.raises(BadInput, match="no example of train has an explanation, which template 'why' needs"):
+        run_job(legs_job(epochs=1), none, tmp_path / "none", quiet)
 
 
 def test_bad_input(tmp_path: Path) -> None:

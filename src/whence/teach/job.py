@@ -4,8 +4,9 @@ The folder holds config.json (every setting), model/ (what `from_pretrained` ope
 results.json. While it runs it also holds checkpoint/ and the best weights so far.
 """
 
-import random
+import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,8 @@ from whence.teach.guide import imposed
 from whence.teach.loop import Say, filled, train
 from whence.teach.objectives import check_options, what_is_read
 from whence.teach.settings import Settings
+from whence.teach.splits import explained, training_splits
 from whence.teach.tasks import TASKS, Classification, Task, Text2Text
-
-DEV_SHARE = 0.1
 
 
 class Job(BaseModel):
@@ -62,10 +62,10 @@ def default_settings(model: str) -> dict[str, Any]:
     return dict(_DEFAULTS.get(model, {} if model in NAMES else _PRETRAINED))
 
 
-def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print) -> dict[str, Any]:
-    """Train, or continue, or return what is already there."""
+def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print, of_folder: Say | None = None) -> dict[str, Any]:
+    """Train, or continue, or return what is already there. `of_folder`: who is told that another process works there."""
     job, splits, notes, config = _prepare(job, corpus)
-    with RunFolder(out, config, say) as folder:
+    with RunFolder(out, config, of_folder or say) as folder:
         results = _run(job, corpus, splits, notes, folder, say)
         for leftover in ("checkpoint", "best.safetensors"):
             remove(out / leftover)
@@ -97,12 +97,14 @@ def _run(
 def cached_job(job: Job, corpus: Corpus, say: Say = print) -> Path:
     """The run folder of this training in the cache: trained now, continued, or taken as it is.
 
-    The folder is named by everything that the result depends on (teach/depends.py), the version of Whence included.
+    The folder is named by everything that the result depends on (teach/depends.py) and by all versions, so that what another
+    version began is neither continued nor in the way. While another process trains the same, this one waits and says so aloud,
+    even where the training itself is quiet.
     """
     _, _, _, config = _prepare(job, corpus)
-    out = cache_folder("models", {**config, "whence": versions()["whence"]})
+    out = cache_folder("models", {**config, "versions": versions()})
     if not (out / "results.json").exists():
-        run_job(job, corpus, out, say)
+        run_job(job, corpus, out, say, partial(print, file=sys.stderr, flush=True))
     return out
 
 
@@ -126,7 +128,10 @@ def _prepare(job: Job, corpus: Corpus) -> tuple[Job, dict[str, list[Example]], l
     check_options(settings.objective, settings.options)
     what_is_read(settings.objective, TASKS[job.task].gives)
     job = job.model_copy(update={"settings": settings})
-    splits, notes = _splits(corpus, job)
+    splits, notes = training_splits(corpus, job.limit, settings.seed)
+    if job.template is not None:
+        splits, left_out = explained(splits, open_template(job.template))
+        notes += left_out
     chosen = job.model_dump()
     return job, splits, notes, {"job": "train", **chosen, **depends_on(chosen, corpus, splits)}
 
@@ -143,34 +148,6 @@ def _check(job: Job, corpus: Corpus) -> None:
         raise BadInput(f"a template was given for {job.task}; expected --task text2text with it")
     elif corpus.task == "choice":
         raise BadInput(f"{corpus.name} has questions with choices; expected --task text2text, or a corpus of texts or pairs")
-
-
-def _splits(corpus: Corpus, job: Job) -> tuple[dict[str, list[Example]], list[str]]:
-    """train, dev and, where the corpus has one with labels, test. Without a dev split, a share of train is held out."""
-    notes = []
-    if "train" not in corpus.splits:
-        raise BadInput(f"{corpus.name} has no training split, only {', '.join(corpus.splits)}; expected a corpus with 'train'")
-    splits = {"train": corpus.load("train", job.limit, job.settings.seed)}
-    if job.limit is not None:
-        size = len(splits["train"])
-        drawn = f"trained on {size} examples drawn with seed {job.settings.seed} (limit)"
-        notes.append(drawn if size == job.limit else f"limit {job.limit} is more than the {size} training examples there are")
-    if "dev" in corpus.splits:
-        splits["dev"] = corpus.load("dev")
-    else:
-        held_out = set(
-            random.Random(job.settings.seed).sample(range(len(splits["train"])), int(DEV_SHARE * len(splits["train"])) or 1)
-        )
-        splits["dev"] = [e for i, e in enumerate(splits["train"]) if i in held_out]
-        splits["train"] = [e for i, e in enumerate(splits["train"]) if i not in held_out]
-        notes.append(f"{corpus.name} has no dev split: {len(splits['dev'])} training examples were held out instead")
-    if "test" in corpus.splits:
-        test = corpus.load("test")
-        if all(example.label is not None for example in test):
-            splits["test"] = test
-        else:
-            notes.append("the test split has no labels: no test score")
-    return splits, notes
 
 
 def read_predictions(folder: Path, split: str) -> list[dict[str, Any]]:
