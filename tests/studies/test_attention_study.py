@@ -3,11 +3,15 @@
 from pathlib import Path
 
 import pytest
+from sklearn.metrics import f1_score
 
 from whence.report.study_report import write_study_report
 from whence.studies.attention import STUDY
+from whence.studies.attention.claims import _uniform
+from whence.studies.attention.found import Corner
+from whence.studies.attention.models import Role, Subject
 from whence.studies.attention.paper import TABLE_5
-from whence.studies.attention.settings import settings
+from whence.studies.attention.settings import Plan, settings
 from whence.studies.kit.corpora import TITLES
 from whence.studies.study import run_study
 
@@ -15,7 +19,8 @@ TINY = {
     "corpora": {
         "reviews": {
             "train": 64, "dev": 16, "test": 24, "seeds": 2, "repeats": 1, "lambdas": [0.0, 0.001],
-            "cuts": 2, "searched": 24, "correlated": 6, "encoder_train": 32, "encoder_lambdas": [0.01],
+            "cuts": 2, "leaks": 2,
+            "by_train_loss": True, "searched": 24, "correlated": 6, "encoder_train": 32, "encoder_lambdas": [0.01],
         }
     },
     "options": {"embedding_dim": 8, "hidden_size": 8}, "epochs": 1, "adversary_epochs": 2, "cuts_epochs": 1, "search_steps": 10,
@@ -34,7 +39,7 @@ def quiet(_: str) -> None:
 
 def test_every_table_and_figure_and_resume(tmp_path: Path) -> None:
     whole = run_study(STUDY, "smoke", tmp_path / "whole", overrides=TINY, say=quiet)
-    always = {"table2", "table3", "table5", "practised", "correlation", "search", "planted", "transformer"}
+    always = {"table1", "table2", "table3", "leaks", "table5", "adversaries", "correlation", "search", "planted", "transformer"}
     assert always <= set(whole["tables"]) <= always | {"table4"}  # which is there if an adversary got far enough
     assert {"figure2-0", "figure3", "figure5", "figure6"} == set(whole["figures"])
     guides = [row["guide"] for row in whole["tables"]["table3"]["rows"]]
@@ -42,8 +47,19 @@ def test_every_table_and_figure_and_resume(tmp_path: Path) -> None:
     assert {row["model"] for row in whole["tables"]["planted"]["rows"]} == {
         "base-0", "base-1", "uniform-0", "adversary-0-0", "adversary-0.001-0", "search",
     }  # fmt: skip
-    practised = [(row["practised on"], row["figure"]) for row in whole["tables"]["practised"]["rows"]]
-    assert practised == [(t, f) for t in ("training texts", "and texts cut from them") for f in ("F1", "TVD", "JSD")]
+    trained = [row["trained on"].split(";")[0] for row in whole["tables"]["adversaries"]["rows"]]
+    assert trained == ["training texts"] * 6 + ["and texts cut from them"] * 3
+    control = {row["guide"]: row for row in whole["tables"]["leaks"]["rows"]}
+    assert {row["seeds"] for row in control.values()} == {2}
+    assert control["Uniform"]["above uniform"] == 0
+    assert {guide for guide in control if guide.endswith("shuffled")} == {
+        "Base LSTM, shuffled", "Adversary, shuffled", "Practised adversary, shuffled",
+    }  # fmt: skip
+    sizes = {row["figure"]: row["ours"] for row in whole["tables"]["table1"]["rows"]}
+    assert sizes["train, negative"] + sizes["train, positive"] == 64
+    halved = [row["ours"] for row in whole["tables"]["table5"]["rows"] if row["figure"] == "TVD, halved"]
+    drawn = [point["tvd"] for point in whole["figures"]["figure5"]["data"]["panels"][0]["curve"]]
+    assert halved == pytest.approx([value / 2 for value in drawn])
     write_study_report(whole, tmp_path / "report.html")
     assert "Figure 5" in (tmp_path / "report.html").read_text()
     # what a kill leaves: some shards, no results; the models are in the cache
@@ -62,4 +78,46 @@ def test_every_scale_has_settings_and_the_full_one_is_the_papers() -> None:
     assert (full.adversary_epochs, full.epochs, full.batch_size) == (80, 8, 32)
     titles = {TITLES[name] for name in full.corpora}
     assert titles == {"SST", "IMDb", "AG News", "20 Newsgroups", "Diabetes", "Anemia"}
+    for name, published in (("sst", "SST"), ("imdb", "IMDb"), ("mimic_anemia", "Anemia"), ("mimic_diabetes", "Diabetes")):
+        assert full.corpora[name].lambdas == tuple(TABLE_5[published])
+        assert full.corpora[name].adversary_epochs == (80 if name == "sst" else 40)
+    assert {5.25e-4, 5.35e-4, 0.5} < set(full.corpora["sst"].lambdas)
+    assert 8e-4 in full.corpora["imdb"].lambdas
     assert TABLE_5["SST"][5.25e-4] == {"f1": 0.823, "tvd": 0.036, "jsd": 0.514}
+
+
+def test_each_corpus_can_have_its_own_vectors() -> None:
+    given = settings("small").model_copy(update={"vectors": {"sst": "fasttext.vec", "imdb": "other.vec"}})
+    subjects = {name: Subject(corpus=name, root=None, plan=plan, settings=given) for name, plan in given.corpora.items()}
+    assert {name: subject.vectors for name, subject in subjects.items()} == {
+        "sst": "fasttext.vec", "imdb": "other.vec", "ag_news_wb": None, "newsgroups": None,
+    }  # fmt: skip
+    one = given.model_copy(update={"vectors": "glove.txt"})
+    sst = Subject(corpus="sst", root=None, plan=given.corpora["sst"], settings=one)
+    assert sst.vectors == "glove.txt"
+    assert sst.model_copy(update={"model": "encoder"}).vectors is None
+
+
+def rows_of(title: str, base: list[float], uniform: list[float]) -> Corner:
+    """A corner whose base and uniform models have these shares of right answers on 1,000 texts."""
+    corner = Corner(Subject(corpus=title, root=None, plan=Plan(repeats=len(base), guides=False), settings=settings("small")))
+    gold = [i % 2 for i in range(1000)]
+    for kind, several in (("base", base), ("uniform", uniform)):
+        for seed, right in enumerate(several):
+            wrong = round(1000 * (1 - right))
+            predicted = [1 - g for g in gold[:wrong]] + gold[wrong:]
+            run = {"labels": gold, "predicted": predicted, "f1": f1_score(gold, predicted)}
+            corner.rows["trained", Role(kind, seed)] = [run]  # type: ignore[arg-type]
+    return corner
+
+
+def test_uniform_attention_is_judged_by_an_interval_and_where_attention_helps_by_the_other_claim() -> None:
+    """The paper's own counter-example (IMDb 0.902 against 0.879) passed the old rule."""
+    [claim] = _uniform(rows_of("imdb", [0.902] * 3, [0.879] * 3))
+    assert "is worse" in claim.text
+    assert claim.verdict == "holds"
+    assert [earlier.verdict for earlier in claim.earlier] == ["holds"]
+    verdicts = [next(_uniform(rows_of("sst", [0.9] * 3, [uniform] * 3))).verdict for uniform in (0.9, 0.89, 0.85)]
+    assert verdicts == ["holds", "undecided", "does not hold"]
+    [claim] = _uniform(rows_of("sst", [0.85, 0.80], [0.80, 0.84]))  # seeds disagree
+    assert claim.verdict == "undecided"

@@ -10,22 +10,25 @@ from sklearn.metrics import f1_score
 
 from whence.data import Corpus, Example
 from whence.report.study_report import write_study_report
-from whence.run import Runner
+from whence.run import RunFolder, Runner
+from whence.run.engine import LocalEngine
 from whence.studies.kit.estimates import by_text
 from whence.studies.registry import find_study
 from whence.studies.saloss import paper
 from whence.studies.saloss.claims import claims
-from whence.studies.saloss.found import Found
+from whence.studies.saloss.found import Found, Work
 from whence.studies.saloss.models import BASE, TEXTRANK, recipe
 from whence.studies.saloss.pieces import by_prior, document_only, explained, prior_of
 from whence.studies.saloss.settings import settings
 from whence.studies.saloss.tables import table_2
-from whence.studies.study import run_study
+from whence.studies.study import Context, run_study
 
 ONLY = "reviews"
 TOY: dict[str, Any] = {
     "architecture": {"hidden_size": 16}, "train": {ONLY: 60}, "dev": {ONLY: 10}, "test": {ONLY: 30}, "epochs": {ONLY: 1},
-    "seeds": {ONLY: 2}, "weights": [0.1, 0.01], "weight": {}, "select_on": 4, "stronger": [1.0], "released": [ONLY],
+    "seeds": {ONLY: 2}, "weights": [0.1, 0.01], "weight": {}, "select_on": 4, "stronger": [1.0],
+    "released": {ONLY: 8}, "curve_on": 4,
+    "curves": {ONLY: ["textrank_filtered", "leave_one_out"]}, "curve_weights": [0.1], "share_on": 2,
     "priors": {ONLY: ["planted", "chi2"]}, "erased": {ONLY: 4}, "erased_others": {ONLY: 3}, "ig_steps": 2,
     "fresh": {ONLY: ["topk", "contiguous"]}, "fresh_epochs": 1, "fresh_seeds": 1, "shown": {ONLY: 1},
 }  # fmt: skip
@@ -44,9 +47,22 @@ def test_runs_and_resumes(tmp_path: Path) -> None:
     study = find_study("saloss")
     out = tmp_path / "run"
     first = run_study(study, "smoke", out, overrides=TOY, say=lambda _: None)
-    assert {"table1", "table2", "table3", "table7", "table8", "variants", "selection", "prior", "recovery"} <= set(
-        first["tables"]
-    )
+    assert {
+        "table1",
+        "table2",
+        "table3",
+        "table7",
+        "table8",
+        "variants",
+        "selection",
+        "prior",
+        "recovery",
+        "curves",
+        "null",
+        "shares",
+        "table5",
+        "table6",
+    } <= set(first["tables"])
     cells = {(row["model"], row["attribution"]) for row in first["tables"]["table2"]["rows"]}
     assert cells == {
         (model, attribution)
@@ -61,6 +77,16 @@ def test_runs_and_resumes(tmp_path: Path) -> None:
     eligible = [row for row in first["tables"]["selection"]["rows"] if row["chosen"] != "not eligible"]
     assert [row["weight λ"] for row in chosen] == [min(eligible, key=lambda row: (row["ours"], row["weight λ"]))["weight λ"]]
     assert [row["weight λ"] for row in first["tables"]["selection"]["rows"] if row["chosen"] == "not eligible"] == [1.0]
+    curve = {row["prior"]: row for row in first["tables"]["curves"]["rows"]}
+    assert {"none: the baseline", "TextRank without stop words", "baseline's leave-one-out"} == set(curve)
+    assert all(0 < row["share before"] < 1 and row["seeds"] == 2 for row in curve.values() if row["weight λ"])
+    assert len(first["tables"]["null"]["rows"]) == 5  # one pair of baselines, five attributions
+    released = {row["model"] for row in first["tables"]["variants"]["rows"]}
+    assert {"SaLoss as released", "baseline as released"} <= released
+    assert {row["ours"] for row in first["tables"]["table5"]["rows"]} >= {60, 10, 30}
+    beside = [row for row in first["tables"]["table2"]["rows"] if row["attribution"] == "Random"]
+    assert {row["of random"] for row in beside} == {1.0}
+    assert "curves-reviews" in first["figures"]
     orders = [row["words hidden in the order of"] for row in first["tables"]["prior"]["rows"]]
     assert orders == ["α of the baseline", "TextRank itself", "true reason itself", "χ² itself", "random"]
     texts = {kind: {row["id"] for file in (out / "shards").glob(f"flip-test-reviews-{kind}*") for row in read_rows(file)}
@@ -124,8 +150,24 @@ def test_released_recipe_is_the_released_loss() -> None:
     assert made.options == {"saloss": {"prior": "textrank", "variant": "released"}}
 
 
+@pytest.mark.parametrize("scale", ["small", "full"])
+def test_the_released_variant_has_its_own_batch_size_and_baseline(scale: Any, tmp_path: Path) -> None:
+    """Its loss is a squared sum over the batch, published with batches of 8 and 4."""
+    own = settings(scale)
+    context = Context(own, scale, 0, None, lambda _: None, RunFolder(tmp_path / "run", {}), LocalEngine())
+    work = Work(context)
+    work.found.weight = {"sst": 1e-2}
+    models = work.recipes("sst")
+    kinds = {kind: recipes for (_, kind), recipes in models.items() if kind.variant == "released"}
+    assert [kind.title for kind in kinds] == ["baseline as released", "SaLoss as released"]
+    [[base], [with_it]] = kinds.values()
+    assert base.batch_size == with_it.batch_size == 8
+    assert base.job().settings.objective == {"cross_entropy_on_probabilities": 1.0}
+    assert with_it.weight == 1e-3
+
+
 def test_a_model_that_gives_every_text_one_label_decides_no_claim() -> None:
-    found = Found(settings("small").model_copy(update={"corpora": ["sst", "multirc"], "fresh": {}, "priors": {}}))
+    found = Found(settings("small").model_copy(update={"corpora": ["sst", "multirc"], "fresh": {}, "priors": {}, "curves": {}}))
     for corpus, flip, predicted in (("sst", 0.5, [0, 1]), ("multirc", 1.0, [1, 1])):
         for kind in (BASE, TEXTRANK):
             found.trained[corpus, kind] = [{"macro_f1": 0.9, "labels": [0, 1], "predicted": predicted}]

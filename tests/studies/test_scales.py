@@ -1,16 +1,16 @@
-"""Every scale of every study asks for pieces that can be run: an engine that runs nothing answers in their place."""
+"""Every scale of every study asks for pieces that can be run: a context that runs nothing answers in their place."""
 
 import inspect
 import os
 import pickle
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from whence.run import RunFolder
-from whence.run.engine import Answer, Piece, Rows, Say
+from whence.run.engine import LocalEngine, Piece, Rows
 from whence.studies import alignment, attention, saloss
 from whence.studies.alignment.models import chosen_pairs
 from whence.studies.study import Context, Scale, fill_settings
@@ -32,46 +32,42 @@ def invented(piece: Piece) -> Rows:
     return [{"nothing": 0}]
 
 
-class Nothing:
-    """Looks whether each piece could be called and sent to another process."""
+class Nothing(Context):
+    """Runs nothing; looks whether each piece could be called and sent to another process."""
 
-    def __init__(self) -> None:
-        self.asked: list[Piece] = []
-
-    def run(self, pieces: Sequence[Piece], seed: int, say: Say) -> Iterator[Answer]:
+    def do(self, pieces: Sequence[Piece]) -> dict[str, Rows]:
         for piece in pieces:
             inspect.signature(piece.work).bind(**piece.arguments)
-            pickle.dumps(piece)
-            self.asked.append(piece)
-            yield piece, invented(piece), 0.0
+            assert re.fullmatch(r"[\w.+=-]+", piece.name)
+            assert self._done.setdefault(piece.name, piece) == piece
+        pickle.dumps(pieces)
+        return {piece.name: invented(piece) for piece in pieces}
 
 
-def asked(module: Any, scale: Scale, tmp_path: Path, **overrides: Any) -> list[Piece]:
-    engine = Nothing()
+def asked(module: Any, scale: Scale, **overrides: Any) -> list[Piece]:
     filled = fill_settings(module.STUDY, scale, overrides)
     root = DATA if scale != "smoke" else None
     if root and not root.is_dir():
         pytest.skip("the published corpora are not here: set WHENCE_DATA to their folder")
-    context = Context(filled, scale, 0, root, lambda _: None, RunFolder(tmp_path / "run", {}), engine)
+    context = Nothing(filled, scale, 0, root, lambda _: None, None, LocalEngine())  # type: ignore[arg-type]
     module.work(context)
-    assert len({piece.name for piece in engine.asked}) == len(engine.asked)
-    return engine.asked
+    return list(context._done.values())
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_attention(scale: Scale, tmp_path: Path) -> None:
-    roles = [piece.arguments["role"] for piece in asked(attention, scale, tmp_path) if "role" in piece.arguments]
+def test_attention(scale: Scale) -> None:
+    roles = [piece.arguments["role"] for piece in asked(attention, scale) if "role" in piece.arguments]
     assert {kind for kind, *_ in roles} >= {"base", "uniform", "adversary", "mlp-base", "mlp-adversary"}
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_saloss(scale: Scale, tmp_path: Path) -> None:
-    assert len(asked(saloss, scale, tmp_path, tagger=None)) > 10
+def test_saloss(scale: Scale) -> None:
+    assert len(asked(saloss, scale, tagger=None)) > 10
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_alignment(scale: Scale, tmp_path: Path) -> None:
-    pieces = [piece for piece in asked(alignment, scale, tmp_path) if piece.work is alignment.pieces.explain]
+def test_alignment(scale: Scale) -> None:
+    pieces = [piece for piece in asked(alignment, scale) if piece.work is alignment.pieces.explain]
     for piece in pieces:
         given = piece.arguments
         pairs = given["subject"].pairs(given["corpus"])
@@ -84,12 +80,12 @@ def test_alignment(scale: Scale, tmp_path: Path) -> None:
         assert breaking == list(range(8193))
 
 
-def test_arecs_fidelity_is_joined_by_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arecs_fidelity_is_joined_by_id(monkeypatch: pytest.MonkeyPatch) -> None:
     """AREC has no row for a pair without word pairs; the other methods must not take the next pair's number."""
     missing = chosen_pairs("scenes", 60, None)[3].id
 
     monkeypatch.setitem(globals(), "invented", lambda piece, plain=invented: _dropped(plain(piece), piece, missing))
-    for piece in asked(alignment, "smoke", tmp_path):
+    for piece in asked(alignment, "smoke"):
         given = piece.arguments
         if piece.work is alignment.pieces.explain and given["method"] != "arec" and given["subject"].name == "esim":
             pairs = given["subject"].pairs("scenes")

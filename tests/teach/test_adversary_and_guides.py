@@ -111,6 +111,18 @@ def test_guides_are_distributions_over_the_text() -> None:
     assert len(LABELS) == len(classifier.labels)
 
 
+def test_a_shuffled_guide_keeps_the_weights_and_loses_the_words(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = own_model("bilstm")
+    encoded, folder = model.encode(texts()), saved(model, tmp_path / "guide")
+    plain, shuffled, again = (imposed(folder, way)(encoded) for way in (False, True, True))
+    for e, one, other, same in zip(encoded, plain, shuffled, again, strict=True):
+        assert np.array_equal(np.sort(one.attention), np.sort(other.attention))
+        assert not other.attention[e.field < 0].any()  # type: ignore[index]
+        assert np.array_equal(other.attention, same.attention)
+    assert any(not np.array_equal(a.attention, b.attention) for a, b in zip(plain, shuffled, strict=True))
+
+
 def test_a_guide_is_imposed_in_training_and_afterwards(tmp_path: Path) -> None:
     """Attention that points at the deciding word lets a linear reading of words win; a guide that hides it does not."""
     corpus = toy_corpus()

@@ -4,9 +4,13 @@
 
 If a model without context of its own (`mlp`) gets better with another model's attention than with uniform weights, that
 attention says something about the words that holds beyond the model it came from (Wiegreffe & Pinter 2019, §3.4). Start, end
-and padding get nothing. Cost: one pass of the guiding model over each split.
+and padding get nothing. A control: the same weights `shuffled` among the tokens of each text say nothing of its words; what
+they still teach leaks through the weights themselves (how peaked they are).
+
+Cost: one pass of the guiding model over each split.
 """
 
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,8 +23,8 @@ from whence.teach.tasks.classification import Guide
 UNIFORM = "uniform"
 
 
-def imposed(name: str) -> Guide:
-    """`name`: "uniform" or the folder of a model."""
+def imposed(name: str, shuffled: bool = False) -> Guide:
+    """`name`: "uniform" or the folder of a model; `shuffled`: its weights change places within each text, by the text's id."""
     if name == UNIFORM:
         return lambda encoded: [Intervention(attention=uniform(e)) for e in encoded]
     model = Classifier.load(name)
@@ -30,9 +34,20 @@ def imposed(name: str) -> Guide:
         if any(not np.array_equal(a.ids, b.ids) for a, b in zip(theirs, encoded, strict=True)):
             raise BadInput(f"the guide {name} reads other tokens than the model; expected the same vocabulary and data")
         results = Runner(model, remembered=0).run([Request(e, want=frozenset({"attention"})) for e in theirs])
-        return [Intervention(attention=on_text(r.extras["attention"], e)) for e, r in zip(encoded, results, strict=True)]
+        weights = [on_text(r.extras["attention"], e) for e, r in zip(encoded, results, strict=True)]
+        if shuffled:
+            weights = [shuffle(w, e) for w, e in zip(weights, encoded, strict=True)]
+        return [Intervention(attention=w) for w in weights]
 
     return guide
+
+
+def shuffle(weights: np.ndarray, encoded: Encoded) -> np.ndarray:
+    """Among the text's own tokens; the same text is always shuffled alike."""
+    places = np.flatnonzero(encoded.field >= 0)
+    out = weights.copy()
+    out[places] = weights[np.random.default_rng(zlib.crc32(encoded.example.id.encode())).permutation(places)]
+    return out
 
 
 def uniform(encoded: Encoded) -> np.ndarray:

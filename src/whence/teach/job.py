@@ -41,6 +41,8 @@ class Job(BaseModel):
     options: dict[str, Any] = {}
     guide: str | None = None
     """Attention imposed on every text: "uniform", or the folder of a model whose attention it is (teach/guide.py)."""
+    guide_shuffled: bool = False
+    """A control: the guide's weights change places within each text."""
     settings: Settings
 
 
@@ -118,7 +120,7 @@ def task_for(job: Job, corpus: Corpus, examples: list[Example]) -> Task:
     texts = (text for example in examples for text in example.texts.values())
     vectors = Path(job.vectors) if job.vectors else None
     model, tokenizer = build_model(job.model, corpus.labels, texts, vectors, job.options)
-    return Classification(model, tokenizer, imposed(job.guide) if job.guide else None)
+    return Classification(model, tokenizer, imposed(job.guide, job.guide_shuffled) if job.guide else None)
 
 
 def _prepare(job: Job, corpus: Corpus) -> tuple[Job, dict[str, list[Example]], list[str], dict[str, Any]]:

@@ -100,10 +100,12 @@ def settings(scale: Scale) -> AlignmentSettings:
     )  # fmt: skip
     if scale == "small":
         return small
-    whole_sets = {"pairs": 9824, "fewer": {}, "parameters": {}, "gate_pairs": None, "role_pairs": None}
+    whole_sets = {"pairs": 9824, "shard": 500, "fewer": {}, "parameters": {}, "gate_pairs": None, "role_pairs": None}
     bert = minilm.model_copy(
         update={"title": "BERT", "training": {"batch_size": 32, "learning_rate": 2e-5, "epochs": 3}, **whole_sets}
     )
-    paper_esim = esim.model_copy(update={"options": {"hidden_size": 300, "dropout": 0.5}, "pairs": 9824, "gate_pairs": None})
-    whole = {"da": da.model_copy(update={"pairs": 9824, "gate_pairs": None}), "esim": paper_esim, "minilm": bert}
+    paper_esim = esim.model_copy(
+        update={"options": {"hidden_size": 300, "dropout": 0.5}, "pairs": 9824, "shard": 500, "gate_pairs": None}
+    )
+    whole = {"da": da.model_copy(update={"pairs": 9824, "shard": 500, "gate_pairs": None}), "esim": paper_esim, "minilm": bert}
     return small.model_copy(update={"targets": whole, "model": "bert-base-uncased", "judged": 300})

@@ -7,17 +7,20 @@ import numpy as np
 from whence.data.registry import planted
 from whence.run.engine import Piece, Rows
 from whence.studies.attention import pieces
-from whence.studies.attention.models import Kind, Role, Subject
+from whence.studies.attention.models import ADVERSARIES, GUIDED_BY, SHUFFLED, Kind, Role, Subject
 from whence.studies.attention.settings import AttentionSettings
 from whence.studies.study import Context
 
 GUIDES: dict[Kind, str] = {
     "mlp-uniform": "Uniform", "mlp-trained": "Trained MLP", "mlp-base": "Base LSTM", "mlp-adversary": "Adversary",
 }  # fmt: skip
-STAGE: dict[Kind, int] = {"base": 0, "mlp-adversary": 2}
-"""What a training waits for: base models; what is trained on them (all others); what is trained on that."""
-FAR, SAME = 0.4, 0.05
-"""An adversary is far above this mean JSD of its attention over test texts, and predicts the same below this mean TVD."""
+CONTROL: dict[Kind, str] = {
+    "mlp-uniform": "Uniform", "mlp-base": "Base LSTM", "mlp-base-shuffled": "Base LSTM, shuffled",
+    "mlp-adversary": "Adversary", "mlp-adversary-shuffled": "Adversary, shuffled",
+    "mlp-practised": "Practised adversary", "mlp-practised-shuffled": "Practised adversary, shuffled",
+}  # fmt: skip
+FAR = 0.4
+"""Mean JSD over test texts above which an adversary's attention is far from the base model's."""
 
 
 class Corner:
@@ -32,9 +35,13 @@ class Corner:
         """Stages, each of them pieces that do not need each other."""
         stages: list[dict[Any, Piece]] = [{}, {}, {}, {}]
         for role in self.roles():
-            stages[STAGE.get(role.kind, 1)]["trained", role] = self._piece(role.name, pieces.scores, role=tuple(role))
+            # what a training waits for: base models; what is trained on them; what is trained on that
+            whose = GUIDED_BY.get(role.kind.removesuffix(SHUFFLED))
+            stage = 0 if role.kind == "base" else 2 if whose in ADVERSARIES else 1
+            stages[stage]["trained", role] = self._piece(role.name, pieces.scores, role=tuple(role))
         base, last = tuple(Role("base", 0)), stages[3]
         others = [tuple(role) for role in self.roles() if role.kind == "base" and role.seed] + [tuple(Role("uniform", 0))]
+        last["sizes"] = self._piece("sizes", pieces.sizes)
         last["seeds"] = self._piece("seeds", pieces.compare, base=base, others=others)
         for role in self.adversaries():
             its_base = tuple(Role("base", role.seed))
@@ -61,19 +68,34 @@ class Corner:
         if not self.subject.ours:
             return [Role("base", 0), Role("base", 1), Role("uniform", 0), *self.adversaries()]
         kinds: list[Kind] = [*GUIDES, "uniform"] if plan.guides else ["uniform"]
-        roles = [Role("base", seed) for seed in range(plan.seeds)]
-        return roles + [Role(kind, seed) for seed in seeds for kind in kinds] + self.adversaries()
+        roles = [Role("base", seed) for seed in range(max(plan.seeds, plan.leaks))]
+        roles += [Role(kind, seed) for seed in seeds for kind in kinds] + self.adversaries()
+        needed = [Role(kind, seed) for kind in self.control() for seed in range(plan.leaks)]
+        needed += [Role(whose, r.seed, self.subject.settings.guide_lambda) for r in needed
+                   if (whose := GUIDED_BY.get(r.kind)) in ADVERSARIES]  # fmt: skip
+        return list(dict.fromkeys(roles + needed))
+
+    def control(self) -> dict[Kind, str]:
+        """Guides of the control, with their titles."""
+        return {
+            kind: title for kind, title in CONTROL.items() if self.plan.leaks and (self.plan.cuts or "practised" not in kind)
+        }
 
     def adversaries(self) -> list[Role]:
         plan, seeds = self.plan, range(self.plan.repeats)
         if not self.subject.ours:
             return [Role("adversary", 0, strength) for strength in plan.encoder_lambdas]
         found = [Role("adversary", seed, strength) for seed in seeds for strength in plan.lambdas]
-        return found + [Role("adversary-cuts", s, self.subject.settings.guide_lambda) for s in seeds if plan.cuts]
+        return found + [Role(kind, s, self.subject.settings.guide_lambda) for kind in self.others() for s in seeds]
 
-    def runs(self, kind: Kind, strength: float = 0.0) -> Rows:
+    def others(self) -> list[Kind]:
+        """Adversaries that are trained in another way than the paper's, at the λ of the guides."""
+        asked: dict[Kind, bool] = {"adversary-train-loss": self.plan.by_train_loss, "adversary-cuts": bool(self.plan.cuts)}
+        return [kind for kind, wanted in asked.items() if wanted]
+
+    def runs(self, kind: Kind, strength: float = 0.0, seeds: int | None = None) -> Rows:
         """The scores of each seed of the tests."""
-        roles = [Role(kind, seed, strength) for seed in range(self.plan.repeats)]
+        roles = [Role(kind, seed, strength) for seed in range(seeds or self.plan.repeats)]
         return [self.rows["trained", role][0] for role in roles if ("trained", role) in self.rows]
 
     def f1(self, kind: Kind, strength: float = 0.0) -> list[float]:
@@ -85,17 +107,14 @@ class Corner:
 
     def sweep(self) -> list[dict[str, Any]]:
         """The paper's adversaries at each λ."""
-        return [self._adversaries("adversary", strength) for strength in self.plan.lambdas]
+        return [self.adversary("adversary", strength) for strength in self.plan.lambdas]
 
-    def practised(self) -> dict[str, Any] | None:
-        """Those that practised on cut texts, too."""
-        return self._adversaries("adversary-cuts", self.subject.settings.guide_lambda) if self.plan.cuts else None
-
-    def _adversaries(self, kind: Kind, strength: float) -> dict[str, Any]:
-        """F1, TVD and JSD, mean over test texts, of every seed."""
+    def adversary(self, kind: Kind, strength: float) -> dict[str, Any]:
+        """F1, TVD and JSD, mean over test texts, of every seed. The paper's TVD, and so ours beside it, is halved."""
         against = self.against_base(kind, strength)
         tvds, jsds = ([float(np.mean(row[name])) for row in against] for name in ("tvd", "jsd"))
-        return {"lambda": strength, "f1": self.f1(kind, strength), "tvd": tvds, "jsd": jsds}
+        halved = [value / 2 for value in tvds]
+        return {"lambda": strength, "f1": self.f1(kind, strength), "tvd": tvds, "halved": halved, "jsd": jsds}
 
 
 def work(context: Context) -> tuple[list[Corner], list[Corner]]:

@@ -16,9 +16,19 @@ from whence.studies.kit.models import Trained, trained
 from whence.teach import Job, Settings, default_settings
 from whence.teach.guide import on_text, uniform
 
-Kind = Literal["base", "uniform", "adversary", "adversary-cuts", "mlp-uniform", "mlp-trained", "mlp-base", "mlp-adversary"]
-ADVERSARIES: tuple[Kind, ...] = ("adversary", "adversary-cuts")
-"""As in the paper; and with more texts to practise on (data/cuts.py), from the base model's weights."""
+Kind = Literal[
+    "base", "uniform", "adversary", "adversary-cuts", "adversary-train-loss", "mlp-uniform", "mlp-trained", "mlp-base",
+    "mlp-adversary", "mlp-practised", "mlp-base-shuffled", "mlp-adversary-shuffled", "mlp-practised-shuffled",
+]  # fmt: skip
+ADVERSARIES: dict[Kind, str] = {
+    "adversary": "training texts; epoch by the loss on dev",
+    "adversary-train-loss": "training texts; epoch by the loss in training, as released",
+    "adversary-cuts": "and texts cut from them; from the base model's weights",
+}
+"""As in the paper; as in its code; and with more texts to practise on (data/cuts.py)."""
+GUIDED_BY: dict[str, Kind] = {"mlp-base": "base", "mlp-adversary": "adversary", "mlp-practised": "adversary-cuts"}
+"""Whose attention an MLP is guided by; in the kinds that end so, shuffled within each text."""
+SHUFFLED = "-shuffled"
 
 
 class Role(NamedTuple):
@@ -58,30 +68,38 @@ class Subject(BaseModel):
         model = "mlp" if role.kind.startswith("mlp") else self.model
         options = {**given.options, "min_count": plan.min_count} if self.ours else {}
         chosen: dict[str, Any] = {**default_settings(model), "seed": role.seed, "epochs": self._epochs(role)}
-        guide, corpus, vectors = None, self.open(), given.vectors if self.ours else None
+        guide, corpus, vectors = None, self.open(), self.vectors
         if self.ours:
             chosen |= {"learning_rate": given.learning_rate, "batch_size": given.batch_size}
         if role.kind in ("uniform", "mlp-uniform"):
             options, guide = ({**options, "attention": "uniform"}, None) if self.ours else (options, "uniform")
-        if role.kind in ("mlp-base", "mlp-adversary"):
-            whose: Kind = "base" if role.kind == "mlp-base" else "adversary"
+        whose = GUIDED_BY.get(role.kind.removesuffix(SHUFFLED))
+        if whose:
             guide = str(self.trained(Role(whose, role.seed, given.guide_lambda)).folder)
         if role.kind in ADVERSARIES:
-            base = self.trained(Role("base", role.seed)).folder
-            chosen |= {"objective": {"adversary": 1.0}, "select": "loss", "patience": given.adversary_patience,
+            base, select = self.trained(Role("base", role.seed)).folder, "train_loss" if "train" in role.kind else "loss"
+            chosen |= {"objective": {"adversary": 1.0}, "select": select, "patience": given.adversary_patience,
                        "options": {"adversary": {"base": str(base), "divergence": 2 * role.strength}}}  # fmt: skip
         if role.kind == "adversary-cuts":
             model, vectors, options = str(base / "model"), None, {}
             corpus = with_cuts(corpus, plan.cuts, SUBSET_SEED)
             chosen["warmup"] = given.cuts_warmup
-        job = Job(data=self.corpus, model=model, vectors=vectors, options=options, guide=guide, settings=Settings(**chosen))
+        job = Job(data=self.corpus, model=model, vectors=vectors, options=options, guide=guide,
+                  guide_shuffled=role.kind.endswith(SHUFFLED), settings=Settings(**chosen))  # fmt: skip
         return trained(job, corpus)
+
+    @property
+    def vectors(self) -> str | None:
+        given = self.settings.vectors if self.ours else None
+        return given.get(self.corpus) if isinstance(given, dict) else given
 
     def _epochs(self, role: Role) -> int:
         if not self.ours:
             return self.settings.encoder_epochs
-        special = {"adversary": self.settings.adversary_epochs, "adversary-cuts": self.settings.cuts_epochs}
-        return special.get(role.kind, self.settings.epochs)
+        if role.kind == "adversary-cuts":
+            return self.settings.cuts_epochs
+        adversary = self.plan.adversary_epochs or self.settings.adversary_epochs
+        return adversary if role.kind in ADVERSARIES else self.settings.epochs
 
     def open(self) -> Corpus:
         plan = self.plan

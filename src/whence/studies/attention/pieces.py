@@ -15,19 +15,14 @@ from whence.models.readout import Readout, read_out
 from whence.run import Runner, progress
 from whence.run.engine import Rows
 from whence.studies.attention.models import Role, Subject, read_model
+from whence.studies.kit.corpora import corpus_size
 
 COUPLES = ("attention_gradient", "attention_leave_one_out", "gradient_leave_one_out")
 
 
 def sizes(subject: Subject) -> Rows:
     """What the corpus is: mean length, and how many texts of each label."""
-    rows = []
-    for split in ("train", "test"):
-        examples = subject.open().load(split)
-        words = [len(word_spans(example.texts["text"])) for example in examples]
-        counts = [sum(e.label == label for e in examples) for label in subject.open().labels]
-        rows.append({"split": split, "length": float(np.mean(words)), "counts": counts})
-    return rows
+    return [{"split": split, **corpus_size(subject.open(), split)} for split in ("train", "test")]
 
 
 def scores(subject: Subject, role: tuple[Any, ...]) -> Rows:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from whence.data import Corpus, open_corpus
+from whence.data import Corpus, open_corpus, word_spans
 
 TITLES = {
     "ag_news": "AG News", "ag_news_wb": "AG News", "breaking_nli": "Breaking NLI", "esnli": "SNLI",
@@ -31,6 +31,13 @@ def opened(
     """
     corpus = open_corpus(name, Path(root) if root else None)
     return corpus if whole else corpus.part({"train": train, "dev": dev, "test": test}, SUBSET_SEED, longest)
+
+
+def corpus_size(corpus: Corpus, split: str) -> dict[str, Any]:
+    """How many examples of each label, and their mean number of words, all texts together."""
+    examples = corpus.load(split)
+    words = [sum(len(word_spans(text)) for text in example.texts.values()) for example in examples]
+    return {"length": float(np.mean(words)), "counts": [sum(e.label == label for e in examples) for label in corpus.labels]}
 
 
 def spread(items: Sequence[Item], count: int) -> list[Item]:

@@ -18,6 +18,7 @@ Row = dict[str, float | None]
 NOTHING: Row = {"ours": None, "low": None, "high": None}
 Runs = Sequence[Mapping[str, Any]]
 """Of each seed the scores of a training (kit/models.py), with "labels" and "predicted" of the same test texts."""
+Rows = Sequence[Mapping[str, Any]]
 ByText = dict[str, float]
 
 
@@ -58,7 +59,7 @@ def signed(found: Estimate, digits: int = 3) -> str:
     return f"{value} ({low} to {high})"
 
 
-def by_text(runs: Sequence[Sequence[Mapping[str, Any]]], column: str, **where: Any) -> ByText:
+def by_text(runs: Sequence[Rows], column: str, **where: Any) -> ByText:
     """For each text (`id`) the mean over runs of a column, of the rows in which the columns `where` have these values."""
     found: dict[str, list[float]] = {}
     for rows in runs:
@@ -78,6 +79,22 @@ def paired(ours: ByText, theirs: ByText, weight: float = 1.0) -> Estimate:
     """Mean of ours − weight · theirs on the texts that both have, bootstrapped over texts."""
     one, other = common(ours, theirs)
     return bootstrap((one - weight * other)[:, None], mean)
+
+
+def seed_difference(ours: Sequence[Rows], theirs: Sequence[Rows], column: str, seed: int = 0, **where: Any) -> Estimate:
+    """Mean over seeds and texts of ours − theirs; texts and seeds are resampled in pairs."""
+    pairs = [common(by_text([a], column, **where), by_text([b], column, **where)) for a, b in zip(ours, theirs, strict=False)]
+    gaps = np.array([one - other for one, other in pairs])
+    draw = np.random.default_rng(seed)
+    texts = draw.integers(0, gaps.shape[1], size=(RESAMPLES, gaps.shape[1]))
+    return _over_seeds(gaps.mean(), gaps[:, texts].mean(-1), draw)
+
+
+def _over_seeds(value: float, resampled: np.ndarray, draw: np.random.Generator) -> Estimate:
+    """`resampled`: float[seeds, resamples of texts]; in each resample the seeds are drawn again, too."""
+    seeds = draw.integers(0, len(resampled), size=resampled.shape)
+    low, high = np.quantile(np.take_along_axis(resampled, seeds, axis=0).mean(0), [0.025, 0.975])
+    return Estimate(float(value), float(low), float(high))
 
 
 def rank_sum(ours: ByText, theirs: ByText) -> float:
@@ -132,6 +149,4 @@ def score_difference(
              for a, b in runs]
         )  # fmt: skip
 
-    resampled, seeds = gaps(texts), draw.integers(0, len(runs), size=(len(runs), RESAMPLES))
-    low, high = np.quantile(np.take_along_axis(resampled, seeds, axis=0).mean(0), [0.025, 0.975])
-    return Estimate(float(gaps(slice(None)).mean()), float(low), float(high))
+    return _over_seeds(gaps(slice(None)).mean(), gaps(texts), draw)

@@ -14,7 +14,8 @@ def run(context: Context) -> Findings:
     made = [
         tables.table_1(found), tables.table_2(found), tables.fresh_table(found, "topk", "table3"),
         tables.fresh_table(found, "contiguous", "table7"), tables.table_8(found), tables.variants(found),
-        tables.selection(found), tables.what_the_prior_knows(found), tables.recovery(found),
+        tables.curves(found), tables.null(found), tables.shares(found), tables.selection(found),
+        tables.what_the_prior_knows(found), tables.recovery(found), tables.table_5(found), tables.table_6(found),
     ]  # fmt: skip
     return Findings(made, figures(found), claims(found), _notes(found))
 

@@ -1,16 +1,37 @@
 """The paper's figures as data: importance by part of speech (Figure 1), rationales of single texts (its Table 4)."""
 
+import math
+
 from whence.studies.kit.corpora import TITLES as CORPORA
+from whence.studies.kit.estimates import by_text, estimate
 from whence.studies.saloss.found import Found
+from whence.studies.saloss.models import BASE, PRIORS, Kind
 from whence.studies.study import Figure
 
 
 def figures(found: Found) -> list[Figure]:
-    drawn = [_tag_figure(found, corpus) for corpus in found.tags]
+    drawn = [_curve_figure(found, corpus) for corpus in found.settings.curves]
+    drawn += [_tag_figure(found, corpus) for corpus in found.tags]
     for corpus, rows in found.shown.items():
         texts = dict.fromkeys(row["id"] for row in rows)
         drawn += [_text_figure(found, corpus, text, i) for i, text in enumerate(texts)]
     return drawn
+
+
+def _curve_figure(found: Found, corpus: str) -> Figure:
+    """Decision flip of α over λ for each prior; the dashed line is the baseline."""
+    weights, series = found.settings.curve_weights, []
+    for prior in ("none", *found.settings.curves[corpus]):
+        kinds = [BASE] * len(weights) if prior == "none" else [Kind(prior, weight) for weight in weights]
+        flips = [by_text(found.curves[corpus, kind], "flip", method="attention") for kind in kinds]
+        rows = [estimate([*by.values()]) for by in flips]
+        series.append({
+            "title": PRIORS.get(prior, "baseline"), "x": [math.log10(w) for w in weights], "dashed": prior == "none",
+            "y": [r["ours"] for r in rows], "low": [r["low"] for r in rows], "high": [r["high"] for r in rows],
+        })  # fmt: skip
+    data = {"x_label": "log₁₀ λ", "y_label": "decision flip of α", "series": series}
+    caption = f"Mean over seeds on {found.settings.curve_on} test texts, lower is better; bands: 95 % over texts."
+    return Figure(f"curves-{corpus}", f"Decision flip of α over λ, {CORPORA[corpus]}", caption, "curves", data)
 
 
 def _tag_figure(found: Found, corpus: str) -> Figure:

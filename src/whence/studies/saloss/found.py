@@ -1,6 +1,6 @@
 """What is trained and measured, in which order, and what is kept of it for tables, figures and claims."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from whence.run.engine import Piece, Rows
 from whence.studies.kit.corpora import TITLES
 from whence.studies.saloss import paper, pieces
-from whence.studies.saloss.models import BASE, TEXTRANK, Kind, Recipe, recipe
+from whence.studies.saloss.models import BASE, RELEASED_BASE, TEXTRANK, Kind, Recipe, recipe
 from whence.studies.saloss.settings import SalossSettings
 from whence.studies.study import Context
 
@@ -32,6 +32,12 @@ class Found:
     """By corpus: flips of the baseline on the same dev texts, in the order of α, of each prior itself, and at random."""
     fresh: dict[tuple[str, str, str], Rows] = field(default_factory=dict)
     """Predictions and macro-F1 by (corpus, way of extraction, prior of the support model, or "random")."""
+    curve_trained: dict[tuple[str, Kind], Rows] = field(default_factory=dict)
+    curves: dict[tuple[str, Kind], list[Rows]] = field(default_factory=dict)
+    """By corpus and prior at each λ: flips of α and of random on test, for each seed; of the baseline, too."""
+    shares: dict[tuple[str, Kind], Rows] = field(default_factory=dict)
+    """By corpus and kind, first seed: the term's share of the gradient before and after training."""
+    sizes: dict[str, Rows] = field(default_factory=dict)
     tags: dict[str, Rows] = field(default_factory=dict)
     shown: dict[str, Rows] = field(default_factory=dict)
 
@@ -54,12 +60,14 @@ class Work:
     def run(self) -> Found:
         if self.settings.tagger:
             pieces.tagger_named(self.settings.tagger)  # if it is missing, say so now and not after an hour
-        self.train({(c, BASE): self.seeded(c) for c in self.settings.corpora})
+        self.found.trained = self.train({(c, BASE): self.seeded(c) for c in self.settings.corpora})
         for corpus in self.settings.corpora:
             self.choose_weight(corpus)
         models = {key: recipes for corpus in self.settings.corpora for key, recipes in self.recipes(corpus).items()}
-        self.train(models)
+        self.found.trained |= self.train(models)
         self.erase(models)
+        self.draw_curves()
+        self.measure_shares(models)
         self.extract(models)
         self.look(models)
         return self.found
@@ -72,18 +80,24 @@ class Work:
         """Every model of a corpus, once λ is known; one seed but for the baseline and TextRank at that λ."""
         weight, settings = self.found.weight[corpus], self.settings
         kinds = [BASE, TEXTRANK, *(Kind(prior) for prior in settings.priors.get(corpus, []))]
-        kinds += [Kind("textrank", paper.WEIGHT.get(corpus, weight), "released")] if corpus in settings.released else []
+        if corpus in settings.released:
+            kinds += [RELEASED_BASE, Kind("textrank", paper.WEIGHT.get(corpus, weight), "released")]
         kinds += [Kind("textrank", stronger) for stronger in settings.stronger] if corpus in self.found.selection else []
         found: Models = {}
         for kind in kinds:
-            given = {} if kind == BASE else {"weight": weight if kind.weight is None else kind.weight}
-            several = self.seeded(corpus, prior=kind.prior, variant=kind.variant, **given)
+            several = self.of_kind(corpus, kind)
             found[corpus, kind] = several if kind in (BASE, TEXTRANK) else several[:1]
         return found
 
-    def train(self, models: Models) -> None:
+    def of_kind(self, corpus: str, kind: Kind) -> list[Recipe]:
+        weight = 0.0 if kind.prior == "none" else self.found.weight[corpus] if kind.weight is None else kind.weight
+        several = self.seeded(corpus, prior=kind.prior, variant=kind.variant, weight=weight)
+        batch = {"batch_size": self.settings.released[corpus]} if kind.variant == "released" else {}
+        return [one.model_copy(update=batch) for one in several]
+
+    def train(self, models: Models) -> dict[tuple[str, Kind], Rows]:
         rows = self.context.gather({key: [_train(r) for r in recipes] for key, recipes in models.items()})
-        self.found.trained |= {key: [row for [row] in several] for key, several in rows.items()}
+        return {key: [row for [row] in several] for key, several in rows.items()}
 
     def choose_weight(self, corpus: str) -> None:
         """The λ with the lowest mean decision flip of α on dev; ties: the smaller. Named ones are taken as they are."""
@@ -116,6 +130,30 @@ class Work:
             part = None if kind in (BASE, TEXTRANK) else min(count, fewer)
             asked[corpus, kind] = [self.flip(r, "test", count, list(METHODS), part) for r in recipes]
         self.found.flips = self.context.gather(asked)
+
+    def draw_curves(self) -> None:
+        """α of each prior at each λ, and of the baselines, with all seeds."""
+        settings = self.settings
+        models: Models = {}
+        for corpus, priors in settings.curves.items():
+            kinds = [Kind(prior, weight) for prior in priors for weight in settings.curve_weights]
+            models |= {(corpus, kind): self.of_kind(corpus, kind) for kind in (BASE, *kinds)}
+        self.found.curve_trained = self.train(models)
+        asked = {}
+        for (corpus, kind), recipes in models.items():
+            flips = [self.flip(r, "test", settings.curve_on, ["attention", "random"]) for r in recipes]
+            asked[corpus, kind] = [replace(piece, name=f"curve-{piece.name}") for piece in flips]
+        self.found.curves = self.context.gather(asked)
+
+    def measure_shares(self, models: Models) -> None:
+        kinds = {**models, **{key: self.of_kind(*key) for key in self.found.curves}}
+        asked = {
+            (corpus, kind): [Piece(f"share-{r[0].name}", pieces.share, {"model": r[0], "batches": self.settings.share_on})]
+            for (corpus, kind), r in kinds.items() if kind.prior != "none"
+        }  # fmt: skip
+        self.found.shares = {key: rows for key, [rows] in self.context.gather(asked).items()}
+        sizes = {c: [Piece(f"sizes-{c}", pieces.sizes, {"model": self.seeded(c)[0]})] for c in self.settings.corpora}
+        self.found.sizes = {corpus: rows for corpus, [rows] in self.context.gather(sizes).items()}
 
     def extract(self, models: Models) -> None:
         """FRESH with the first seed's model of each kind as support, and with random words."""

@@ -11,7 +11,12 @@ from whence.studies.saloss.settings import SalossSettings
 from whence.teach import Job, Settings, default_settings
 
 Variant = Literal["paper", "released"]
-PRIORS = {"textrank": "TextRank", "uniform": "uniform", "tfidf": "tf-idf", "chi2": "χ²", "planted": "true reason"}
+PRIORS = {
+    "textrank": "TextRank", "textrank_filtered": "TextRank without stop words", "uniform": "uniform", "tfidf": "tf-idf",
+    "chi2": "χ²", "planted": "true reason", "attention_gradient": "baseline's α∇α", "leave_one_out": "baseline's leave-one-out",
+}  # fmt: skip
+OF_BASELINE = ("attention_gradient", "leave_one_out")
+"""Priors that are read off the trained baseline of the same seed."""
 
 
 class Kind(NamedTuple):
@@ -24,13 +29,20 @@ class Kind(NamedTuple):
     @property
     def title(self) -> str:
         if self.variant == "released":
-            return "SaLoss as released"
+            return "baseline as released" if self.prior == "none" else "SaLoss as released"
         if self.prior == "none":
             return "baseline"
-        return f"SaLoss, {PRIORS[self.prior] if self.weight is None else f'λ = {self.weight:g}'}"
+        if self.weight is None:
+            return f"SaLoss, {PRIORS[self.prior]}"
+        return f"SaLoss, {'' if self.prior == 'textrank' else PRIORS[self.prior] + ', '}λ = {self.weight:g}"
+
+    @property
+    def base(self) -> "Kind":
+        """What it is compared with: the same training without salience."""
+        return RELEASED_BASE if self.variant == "released" else BASE
 
 
-BASE, TEXTRANK = Kind(), Kind("textrank")
+BASE, TEXTRANK, RELEASED_BASE = Kind(), Kind("textrank"), Kind("none", 0.0, "released")
 
 
 class Recipe(BaseModel):
@@ -65,12 +77,21 @@ class Recipe(BaseModel):
         if self.prior != "none":
             objective["saloss"] = self.weight
             options["saloss"] = {"prior": self.prior, "variant": self.variant}
+            if self.prior in OF_BASELINE:
+                options["saloss"]["prior_options"] = self.prior_options()
         settings = Settings(**{
             **default_settings(self.model), "objective": objective, "options": options, "select": "loss",
             "epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": self.learning_rate,
             "warmup": self.warmup, "clip": 1.0, "patience": self.epochs, "seed": self.seed,
         })  # fmt: skip
         return Job(data=self.corpus, model=self.model, options=self.architecture, settings=settings)
+
+    def prior_options(self) -> dict[str, str]:
+        """What the prior reads besides texts: the baseline's folder, trained now if need be."""
+        if self.prior not in OF_BASELINE:
+            return {}
+        baseline = self.model_copy(update={"prior": "none", "weight": 0.0})
+        return {"model": str(baseline.trained().folder)}
 
     def open(self) -> Corpus:
         """The corpus with its subsets."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from transformers import set_seed
 
 from whence.data import Corpus
 from whence.data.registry import planted
@@ -16,17 +17,20 @@ from whence.measure.erasure import decision_flip_steps
 from whence.measure.fresh import How, fresh, rationale_words
 from whence.measure.parts_of_speech import Tagger, by_tag, nltk_tagger, spacy_tagger
 from whence.models import Classifier, Encoded, Hide, Label
+from whence.models.build import build_model
 from whence.models.encoding import DROPPED
 from whence.run import Request, Runner
 from whence.run.engine import Rows
 from whence.studies.calibrate import planted_words, recovery
-from whence.studies.kit.corpora import SUBSET_SEED, spread
+from whence.studies.kit.corpora import SUBSET_SEED, corpus_size, spread
 from whence.studies.kit.models import Trained
 from whence.studies.saloss.models import Recipe
 from whence.teach import label_numbers
+from whence.teach.gradient_share import gradient_shares
 from whence.teach.objectives.divergence import divergence
 from whence.teach.salience import PRIORS, Pieces
 from whence.teach.salience.cache import salience
+from whence.teach.tasks import Classification
 
 DIVERGENCE_ON = 300
 """Dev texts on which the distance of attention to the prior is measured."""
@@ -40,26 +44,47 @@ def train(model: Recipe, towards: str) -> Rows:
     return [{
         **found.scores, "dev_macro_f1": found.results["dev"]["macro_f1"], "epoch": found.results["best_epoch"],
         "train": found.results["train_examples"], "cut": found.results["test"]["texts_cut"],
-        "divergence": attention_divergence(found.classifier, corpus, towards),
+        "divergence": attention_divergence(found.classifier, corpus, towards, model.prior_options()),
     }]  # fmt: skip
 
 
-def attention_divergence(classifier: Classifier, corpus: Corpus, prior: str) -> float:
+def sizes(model: Recipe) -> Rows:
+    """What the corpus is: a row for each split."""
+    return [{"split": split, **corpus_size(model.open(), split)} for split in ("train", "dev", "test")]
+
+
+def share(model: Recipe, batches: int) -> Rows:
+    """One row: the salience term's share of the gradient on the training set, before training and after it."""
+    job, corpus = model.job(), model.open()
+    examples = corpus.load("train")
+    set_seed(job.settings.seed)  # as a training starts
+    new = build_model(job.model, corpus.labels, (t for e in examples for t in e.texts.values()), None, dict(job.options))
+    classifier, given = model.trained().classifier, (job.settings.objective, job.settings.options, model.batch_size, batches)
+    found = {
+        when: gradient_shares(Classification(*several), examples, *given)["saloss"]
+        for when, several in (("before", new), ("after", (classifier.model, classifier.tokenizer)))
+    }
+    return [found]
+
+
+def attention_divergence(classifier: Classifier, corpus: Corpus, prior: str, options: Mapping[str, Any]) -> float:
     """Mean KL(α‖σ) on dev."""
     encoded = classifier.encode(corpus.load("dev")[:DIVERGENCE_ON])
     results = Runner(classifier, remembered=0).run([Request(e, want=frozenset({"attention"})) for e in encoded])
     found = [
         divergence(*(torch.tensor(x)[None] for x in (result.extras["attention"], target, e.field >= 0))).item()
-        for e, result, target in zip(encoded, results, prior_of(classifier, encoded, prior, corpus), strict=True)
+        for e, result, target in zip(encoded, results, prior_of(classifier, encoded, prior, corpus, options), strict=True)
     ]
     return float(np.mean(found))
 
 
-def prior_of(classifier: Classifier, encoded: Sequence[Encoded], prior: str, corpus: Corpus) -> list[np.ndarray]:
+def prior_of(
+    classifier: Classifier, encoded: Sequence[Encoded], prior: str, corpus: Corpus, options: Mapping[str, Any] | None = None
+) -> list[np.ndarray]:
     """σ of each text, float[tokens]; what is fitted is fitted on the training texts."""
     training = classifier.encode(corpus.load("train"))
     texts, fitted_on = (Pieces(e, np.array(label_numbers(classifier, [x.example for x in e]))) for e in (encoded, training))
-    return salience(prior, texts, fitted_on)
+    return salience(prior, texts, fitted_on, options)
 
 
 def document_only(encoded: Encoded) -> Encoded:
@@ -92,7 +117,8 @@ def erase(
     corpus, classifier = model.open(), model.trained().classifier
     examples = spread(spread(corpus.load(split), count), of_those or count)
     encoded = [document_only(e) for e in classifier.encode(examples)]
-    priors = {method: prior_of(classifier, encoded, method, corpus) for method in methods if method in PRIORS}
+    # leave-one-out is both: here it means the explanation
+    priors = {m: prior_of(classifier, encoded, m, corpus) for m in methods if m in PRIORS and m not in METHODS}
     rows: Rows = []
     for start in range(0, len(encoded), CHUNK):
         shard, runner = encoded[start : start + CHUNK], Runner(classifier)

@@ -57,8 +57,15 @@ class SalossSettings(BaseModel):
     """Further λ, trained and shown but never chosen."""
     priors: dict[str, list[str]]
     """Priors besides TextRank (Table 8, and the uniform row of Tables 3 and 7)."""
-    released: list[str]
-    """Corpora on which the released code's variant is trained too, at the λ of its configuration (Table 1's)."""
+    released: dict[str, int]
+    """Corpora on which the released code's variant is trained too, at the λ of its configuration (Table 1's), with and without
+    salience; and its batch size, on which its loss depends: a squared sum over the batch."""
+    curves: dict[str, list[str]] = {}
+    """Priors whose λ curve is drawn, each λ of `curve_weights` with all seeds: α on `curve_on` test texts."""
+    curve_weights: list[float] = []
+    curve_on: int = 500
+    share_on: int = 8
+    """Batches on which the term's share of the gradient is measured."""
     erased: dict[str, int]
     """Test texts whose words are hidden."""
     erased_others: dict[str, int]
@@ -93,12 +100,12 @@ def settings(scale: Scale) -> SalossSettings:
 def _smoke() -> SalossSettings:
     only = "reviews"
     return SalossSettings(
-        corpora=[only], model="encoder", architecture={"hidden_size": 64}, train={only: None}, dev={only: 300},
-        test={only: 500}, epochs={only: 3}, batch_size={only: 32}, learning_rate={only: 1e-3}, seeds={only: 1}, weights=[],
-        weight={only: 0.01}, select_on=100,
-        priors={only: ["planted", "uniform"]}, released=[], erased={only: 150}, erased_others={only: 150}, hide="delete",
-        ig_steps=10, fresh={only: ["topk"]}, ratio={only: 0.2}, fresh_epochs=1, fresh_seeds=1, tagger=None, tagged={},
-        shown={only: 2},
+        corpora=[only], model="encoder", architecture={"hidden_size": 64}, train={only: 4000}, dev={only: 200},
+        test={only: 500}, epochs={only: 3}, batch_size={only: 32}, learning_rate={only: 1e-3}, seeds={only: 2}, weights=[],
+        weight={only: 0.01}, select_on=100, priors={only: ["planted", "uniform"]}, released={}, erased={only: 150},
+        erased_others={only: 150}, curves={only: ["textrank", "planted", "leave_one_out"]}, curve_weights=[0.01, 0.1],
+        curve_on=150, hide="delete", ig_steps=10, fresh={only: ["topk"]}, ratio={only: 0.2}, fresh_epochs=1, fresh_seeds=1,
+        tagger=None, tagged={}, shown={only: 2},
     )  # fmt: skip
 
 
@@ -119,9 +126,10 @@ def _small() -> SalossSettings:
         weights=[1e-2, 1e-3, 1e-4],
         weight={"ag_news": 1e-4, "semeval": 1e-3, "multirc": 1e-3, "evidence_inference": 1e-4},
         select_on=300, stronger=[1.0],
-        priors={"sst": ["uniform", "tfidf", "chi2"]}, released=["sst"],
+        priors={"sst": ["uniform", "tfidf", "chi2"]}, released={"sst": 8},
         erased={"sst": 500, "ag_news": 30, "semeval": 50, **long(4)},
-        erased_others={"sst": 50}, hide="delete", ig_steps=6,
+        erased_others={"sst": 50}, hide="delete", ig_steps=6, curve_on=500, curve_weights=[1e-3, 1e-2, 0.1, 1.0],
+        curves={"sst": ["textrank", "textrank_filtered", "chi2", "attention_gradient", "leave_one_out"]},
         fresh={"sst": ["topk", "contiguous"]}, ratio=_RATIO, fresh_epochs=1, fresh_seeds=1,
         tagger="nltk", tagged={"sst": 500, "ag_news": 100}, shown={"sst": 2, "ag_news": 1, "evidence_inference": 1},
     )  # fmt: skip
@@ -139,9 +147,11 @@ def _full() -> SalossSettings:
         batch_size={"sst": 8, "ag_news": 4, "evidence_inference": 4, "multirc": 4, "semeval": 8},
         learning_rate={"sst": 1e-5, "ag_news": 1e-5, "evidence_inference": 5e-6, "multirc": 2e-6, "semeval": 1e-5},
         warmup=0.001, seeds=everywhere(3), weights=[1e-2, 1e-3, 1e-4], weight={}, select_on=1000, stronger=[],
-        priors=everywhere(["uniform", "tfidf", "chi2"]), released=PAPER_CORPORA,
+        priors=everywhere(["uniform", "tfidf", "chi2"]),
+        released={"sst": 8, "ag_news": 4, "evidence_inference": 4, "multirc": 4, "semeval": 8},
         erased={**everywhere(10_000), "semeval": 20_632}, erased_others={**everywhere(10_000), "semeval": 20_632},
-        hide="delete", ig_steps=20,
+        hide="delete", ig_steps=20, curve_on=2000, curve_weights=[1e-4, 1e-3, 1e-2, 0.1, 1.0],
+        curves=everywhere(["textrank", "textrank_filtered", "tfidf", "chi2", "attention_gradient", "leave_one_out"]),
         fresh=everywhere(["topk", "contiguous"]), ratio=_RATIO, fresh_epochs=5, fresh_seeds=3,
         tagger="nltk", tagged={"sst": 1821, "ag_news": 7600, "evidence_inference": 250},
         shown={"sst": 2, "ag_news": 1, "evidence_inference": 1},

@@ -1,5 +1,6 @@
 """From rows to the paper's tables, with intervals and p-values. Numbers are means over texts of the mean over seeds."""
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,18 @@ import numpy as np
 from whence.explain import METHODS
 from whence.run.engine import Rows
 from whence.studies.kit.corpora import TITLES as CORPORA
-from whence.studies.kit.estimates import by_text, estimate, f1_row, rank_sum, t_test
+from whence.studies.kit.estimates import (
+    by_text,
+    estimate,
+    f1_row,
+    interval,
+    paired,
+    rank_sum,
+    row,
+    score_difference,
+    seed_difference,
+    t_test,
+)  # fmt: skip
 from whence.studies.saloss import paper
 from whence.studies.saloss.found import METHODS as ATTRIBUTIONS
 from whence.studies.saloss.found import Found
@@ -21,7 +33,7 @@ def _published(table: dict[str, Any], kind: Kind) -> dict[str, Any]:
 
 
 def _kept(found: Found, corpus: str, kind: Kind) -> list[float]:
-    return [row["macro_f1"] for row in found.trained[corpus, kind]]
+    return [run["macro_f1"] for run in found.trained[corpus, kind]]
 
 
 def table_1(found: Found) -> Table:
@@ -31,7 +43,7 @@ def table_1(found: Found) -> Table:
         rows.append({
             "corpus": CORPORA[corpus], "model": kind.title, "weight λ": weight, **f1_row(runs),
             "paper": _published(paper.F1, kind).get(corpus),
-            "p": None if kind == BASE else t_test(_kept(found, corpus, kind), _kept(found, corpus, BASE)),
+            "p": None if kind == kind.base else t_test(_kept(found, corpus, kind), _kept(found, corpus, kind.base)),
             "accuracy": float(np.mean([run["accuracy"] for run in runs])),
             "KL": float(np.mean([run["divergence"] for run in runs])),
         })  # fmt: skip
@@ -56,18 +68,20 @@ def flip_rows(found: Found, corpus: str, kind: Kind) -> list[dict[str, Any]]:
         here = by_text(found.flips[corpus, kind], "flip", method=method)
         if not here:
             continue
-        base = by_text(same_seeds(found, corpus, BASE, kind), "flip", method=method)
+        base = by_text(same_seeds(found, corpus, kind.base, kind), "flip", method=method)
+        random = by_text(found.flips[corpus, kind], "flip", method="random")
         rows.append({
             "corpus": CORPORA[corpus], "model": kind.title, "attribution": METHODS[method].title,
             "baseline": float(np.mean([base[text] for text in here if text in base])),
             **estimate([*here.values()]), "paper": _published(paper.FLIP, kind).get(method, {}).get(corpus),
-            "p": None if kind == BASE else rank_sum(here, base), "texts": len(here),
+            "p": None if kind == kind.base else rank_sum(here, base), "texts": len(here),
+            "of random": float(np.mean([*here.values()]) / np.mean([*random.values()])) if random else None,
         })  # fmt: skip
     return rows
 
 
-FLIP_COLUMNS = ["corpus", "attribution", "model", "ours", "paper", "p", "texts"]
-BESIDE_BASELINE = ["corpus", "model", "attribution", "baseline", "ours", "paper", "p", "texts"]
+FLIP_COLUMNS = ["corpus", "attribution", "model", "ours", "paper", "p", "of random", "texts"]
+BESIDE_BASELINE = ["corpus", "model", "attribution", "baseline", "ours", "paper", "p", "of random", "texts"]
 """Where some models are tried on fewer texts and seeds: the baseline's number is on the same ones."""
 
 
@@ -75,7 +89,8 @@ def _flip_caption(found: Found) -> str:
     return (
         f"Share of words hidden ({found.settings.hide}), most important first, until the label changes; lower is better, 1 if "
         f"it never does. Mean over texts and {_seeds(found)} with bootstrap interval; p: Wilcoxon rank-sum against the "
-        "baseline's same attribution, on the mean over seeds of each text. Words of the document are hidden, never a query."
+        "baseline's same attribution, on the mean over seeds of each text. Of random: divided by the same "
+        "model's at random. Words of the document are hidden, never a query."
     )
 
 
@@ -83,7 +98,7 @@ def table_2(found: Found) -> Table:
     rows = []
     for corpus in found.settings.corpora:
         both = zip(flip_rows(found, corpus, BASE), flip_rows(found, corpus, TEXTRANK), strict=True)
-        rows += [row for pair in both for row in pair]
+        rows += [one for pair in both for one in pair]
     same = found.same_label()
     caption = _flip_caption(found) + (f" Nothing can flip where every test text gets the same label: {same}." if same else "")
     return Table("table2", "Table 2: decision flip", caption, FLIP_COLUMNS, rows)
@@ -94,7 +109,7 @@ def table_8(found: Found) -> Table:
     others = ("chi2", "tfidf", "uniform", "planted")
     corpora = dict.fromkeys(c for c, kind in found.flips if kind.prior in others)
     order = [(c, kind) for c in corpora for kind in map(Kind, ("textrank", *others)) if (c, kind) in found.flips]
-    rows = [row for corpus, kind in order for row in flip_rows(found, corpus, kind)]
+    rows = [one for corpus, kind in order for one in flip_rows(found, corpus, kind)]
     caption = f"{_flip_caption(found)} Baseline: same texts, same seeds; one seed for priors other than TextRank."
     return Table("table8", "Table 8: decision flip by source of salience", caption, BESIDE_BASELINE, rows)
 
@@ -106,12 +121,100 @@ def variants(found: Found) -> Table:
     for corpus in dict.fromkeys(corpus for corpus, _ in kinds):
         for kind in (TEXTRANK, *(k for c, k in kinds if c == corpus)):
             rows += flip_rows(found, corpus, kind)
+    batches = ", ".join(f"{n} on {CORPORA[c]}" for c, n in found.settings.released.items())
     caption = (
         "SaLoss by the paper's formula at the chosen λ, as the released code computes it (squared sum of re-softmaxed "
-        f"attention, TextRank with window 8, cross-entropy on probabilities), and with more weight. {_flip_caption(found)} "
-        "Baseline: same texts, same seeds; one seed but for TextRank at the chosen λ."
+        f"attention, TextRank with window 8, cross-entropy on probabilities; batches of {batches or 'none'}; beside it the "
+        f"same at λ = 0), and with more weight. {_flip_caption(found)} Baseline: the same training without salience, same "
+        "texts, same seeds; one seed but for TextRank at the chosen λ."
     )
     return Table("variants", "The formula, the released code, and stronger guidance", caption, BESIDE_BASELINE, rows)
+
+
+def curves(found: Found) -> Table:
+    """Every prior at every λ, with all seeds, against the baselines of the same seeds."""
+    rows = []
+    for (corpus, kind), runs in found.curves.items():
+        alpha, random = (by_text(runs, "flip", method=m) for m in ("attention", "random"))
+        gap = seed_difference(runs, found.curves[corpus, BASE], "flip", method="attention")
+        scores, base = found.curve_trained[corpus, kind], found.curve_trained[corpus, BASE]
+        shares = found.shares.get((corpus, kind), [{}])[0]
+        rows.append({
+            "corpus": CORPORA[corpus], "prior": PRIORS.get(kind.prior, "none: the baseline"), "weight λ": kind.weight,
+            **estimate([*alpha.values()]), "of random": float(np.mean([*alpha.values()]) / np.mean([*random.values()])),
+            **{name: None if kind == BASE else value
+               for name, value in (("− baseline", gap.value), ("from", gap.low), ("to", gap.high))},
+            "macro-F1 − baseline": None if kind == BASE else score_difference(scores, base).value,
+            "KL": float(np.mean([run["divergence"] for run in scores])),
+            "share before": shares.get("before"), "share after": shares.get("after"), "seeds": len(runs),
+        })  # fmt: skip
+    caption = (
+        f"Decision flip of α on {found.settings.curve_on} test texts, mean over seeds; lower is better. − baseline: difference "
+        "from the baselines of the same seeds; its interval resamples texts and seeds in pairs. KL(α‖σ) on dev. Share: of the "
+        "salience term in the norm of the gradient, first seed, before and after training. Compare with the seed null below."
+    )
+    columns = ["corpus", "prior", "weight λ", "ours", "of random", "− baseline", "from", "to", "macro-F1 − baseline", "KL",
+               "share before", "share after", "seeds"]  # fmt: skip
+    return Table("curves", "At which λ, with which prior, does decision flip of α fall?", caption, columns, rows)
+
+
+def null(found: Found) -> Table:
+    """What the paper's test says of two models that differ in nothing but the seed."""
+    rows = []
+    for corpus in found.settings.corpora:
+        runs = found.flips[corpus, BASE]
+        for a, b in combinations(range(len(runs)), 2):
+            for method in ATTRIBUTIONS:
+                one, other = (by_text([runs[i]], "flip", method=method) for i in (a, b))
+                rows.append({"corpus": CORPORA[corpus], "attribution": METHODS[method].title, "baselines": f"seeds {a} and {b}",
+                             **row(paired(one, other)), "p": rank_sum(one, other), "texts": len(one)})  # fmt: skip
+    caption = (
+        "Difference in decision flip between two baselines that differ in their seed alone, paired over texts, and p of the "
+        "test that the paper holds SaLoss to (Wilcoxon rank-sum). An effect that is no larger than this is not one of salience."
+    )
+    columns = ["corpus", "attribution", "baselines", "ours", "p", "texts"]
+    return Table("null", "Seed null: decision flip of two baselines", caption, columns, rows)
+
+
+def shares(found: Found) -> Table:
+    rows = [
+        {"corpus": CORPORA[corpus], "model": kind.title, "before training": one["before"], "after training": one["after"],
+         "weight λ": found.weight[corpus] if kind.weight is None else kind.weight}
+        for (corpus, kind), [one] in found.shares.items() if (corpus, kind) in found.flips
+    ]  # fmt: skip
+    caption = (
+        f"‖λ·∇KL‖ as a share of the sum of both terms' norms, mean over {found.settings.share_on} batches of the training set, "
+        "first seed. The released variant's loss grows with the batch."
+    )
+    columns = ["corpus", "model", "weight λ", "before training", "after training"]
+    return Table("shares", "The salience term's share of the gradient", caption, columns, rows)
+
+
+def table_5(found: Found) -> Table:
+    rows = []
+    for corpus, splits in found.sizes.items():
+        published = paper.SIZES.get(corpus, {})
+        values = {"mean words": splits[0]["length"], "classes": len(splits[0]["counts"])}
+        values |= {one["split"]: sum(one["counts"]) for one in splits}
+        rows += [{"corpus": CORPORA[corpus], "figure": figure, "ours": float(value), "paper": published.get(figure)}
+                 for figure, value in values.items()]  # fmt: skip
+    caption = "What this run was trained and tested on: words of a training text (both texts of a pair), classes, examples."
+    return Table("table5", "Table 5: the corpora", caption, ["corpus", "figure", "ours", "paper"], rows)
+
+
+def table_6(found: Found) -> Table:
+    rows = []
+    for corpus in found.settings.corpora:
+        settings, runs = found.settings, found.trained[corpus, TEXTRANK]
+        rows.append({
+            "corpus": CORPORA[corpus], "model": settings.models.get(corpus, settings.model), "epochs": settings.epochs[corpus],
+            "batch size": settings.batch_size[corpus], "learning rate": settings.learning_rate[corpus],
+            "paper's rate": paper.RATE.get(corpus), **interval([run["dev_macro_f1"] for run in runs]),
+            "paper": paper.DEV_F1.get(corpus),
+        })  # fmt: skip
+    caption = "SaLoss with TextRank at the chosen λ: macro-F1 on dev, mean over seeds with a 95 % interval (Student's t)."
+    columns = ["corpus", "model", "epochs", "batch size", "learning rate", "paper's rate", "ours", "low", "high", "paper"]
+    return Table("table6", "Table 6: models and hyper-parameters", caption, columns, rows)
 
 
 def selection(found: Found) -> Table:
@@ -120,7 +223,7 @@ def selection(found: Found) -> Table:
         for weight, (flips, trained) in sorted(by_weight.items()):
             eligible = weight in found.settings.weights
             rows.append({
-                "corpus": CORPORA[corpus], "weight λ": weight, **estimate([row["flip"] for row in flips]),
+                "corpus": CORPORA[corpus], "weight λ": weight, **estimate([one["flip"] for one in flips]),
                 "dev macro-F1": trained["dev_macro_f1"], "KL": trained["divergence"],
                 "chosen": "yes" if weight == found.weight[corpus] else "no" if eligible else "not eligible",
             })  # fmt: skip
@@ -134,7 +237,7 @@ def what_the_prior_knows(found: Found) -> Table:
     rows = []
     for corpus, flips in found.ranked.items():
         random = by_text([flips], "flip", method="random")
-        for method in dict.fromkeys(row["method"] for row in flips):
+        for method in dict.fromkeys(one["method"] for one in flips):
             here = by_text([flips], "flip", method=method)
             p = None if method == "random" else rank_sum(here, random)
             rows.append({"corpus": CORPORA[corpus], "words hidden in the order of": orders[method],

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from jaxtyping import Float
 
-from whence.errors import unknown
+from whence.errors import BadInput, unknown
 from whence.run import cache_folder, whole, write_atomically
 from whence.teach.salience import PRIORS, Pieces
 from whence.teach.salience.prior import normalised, softmaxed
@@ -28,6 +28,10 @@ def salience(
         if option not in prior.options:
             raise unknown(f"option of salience prior {name}", option, list(prior.options))
     filled = {**prior.options, **(options or {})}
+    for option, value in filled.items():
+        if value is None:
+            needed = f"""expected --set 'saloss.prior_options={{"{option}": VALUE}}'"""
+            raise BadInput(f"salience prior '{name}' needs a value for '{option}'; {needed}")
     key = {"prior": name, "options": filled, "scaling": scaling, "texts": pieces.digest, "fitted_on": fitted_on.digest}
     file = cache_folder("salience", key) / "salience.parquet"
     if not file.exists():
