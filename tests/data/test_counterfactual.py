@@ -93,7 +93,7 @@ def test_two_texts_in_one_row(tmp_path: Path) -> None:
         ("text\tedited_text\tlabel\na b\ta c\tx\n", "expected label and edited_label"),
         ("premise\thypothesis\tlabel\na\tb\tx\nc\td\ty\n", "row 1: shares no sentence with the next row"),
         ("premise\thypothesis\tlabel\na\tb\tx\n", "row 1: shares no sentence with the next row"),
-        ("text\tlabel\tpair_id\na b\tx\t1\na c\t\t1\n", "row 2: label 'None'"),
+        ("text\tlabel\tpair_id\na b\tx\t1\na c\t\t1\n", "row 2: label ''; expected one of x"),
         ("text\tlabel\tpair_id\n", "expected at least one"),
     ],
 )
@@ -101,6 +101,14 @@ def test_bad_files_say_what_is_wrong_and_where(tmp_path: Path, written: str, mes
     (tmp_path / "bad.tsv").write_text(written)
     with pytest.raises(BadInput, match=message):
         open_corpus(f"counterfactual:{tmp_path / 'bad.tsv'}").load("all")
+
+
+def test_spellings_of_one_label_are_one(tmp_path: Path) -> None:
+    found = opened(tmp_path, "x.csv", "text,label,pair_id\na b,Yes,1\na c,no,1\nd e,yes ,2\nd f,no,2\n")
+    assert [e.label for e in found] == ["Yes", "no", "Yes", "no"]
+    (tmp_path / "y.csv").write_text("text,label,pair_id\na b,Yes,1\na c,yes,1\n")
+    with pytest.raises(BadInput, match="has the label of its counterpart"):
+        open_corpus(f"counterfactual:{tmp_path / 'y.csv'}").load("all")
 
 
 def test_no_such_file() -> None:

@@ -3,7 +3,8 @@
 Each text is an example of its own: `Example.edits` holds the words that its counterpart lacks, `meta["counterpart"]` the
 counterpart's id.
 
-`open_corpus("counterfactual:FILE")` reads three layouts of CSV, TSV and JSON lines, in any case of the column names:
+`open_corpus("counterfactual:FILE")` reads three layouts of a table (CSV, TSV, JSON lines, Parquet, Excel); the case of column
+names does not matter:
 
   two rows, one id      a column pair_id, batch_id or counterfactual_id   (Kaushik et al. 2020, IMDb reviews)
   two texts in one row  edited_text, or edited_premise and/or edited_hypothesis, and edited_label
@@ -11,6 +12,7 @@ counterpart's id.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from whence.data.corpus import BadRow, Corpus, Rows
 from whence.data.edits import coupled
 from whence.data.example import Example
 from whence.data.files import Numbered, Row
+from whence.data.labels import Labels, known_labels, missing, spelled
 from whence.data.readers.published import RowError, text_of
 from whence.data.table import LABELS, PAIRS, STEMS, TEXTS, raw_rows, split_files
 from whence.errors import BadInput
@@ -35,16 +38,18 @@ def open_counterfactual(path: Path, labels: Sequence[str] | None = None) -> Corp
     if not path.exists():
         raise BadInput(f"{PREFIX}{path}: no such file or folder; expected a CSV, TSV or JSON lines file of pairs")
     stem = path.name.split(".")[0]
-    files = split_files(path) if path.is_dir() else {STEMS.get(stem, "all"): path}
+    files = split_files(path) if path.is_dir() else {STEMS.get(stem.lower(), "all"): path}
     if not files:
         raise BadInput(f"{path}: no train, dev or test file; expected for example train.tsv")
     layouts = [_Layout(file, split) for split, file in files.items()]
     if len({len(layout.texts) for layout in layouts}) > 1:
         raise BadInput(f"{path}: some files have one text and some have two; expected the same columns in all")
-    known = tuple(labels) if labels is not None else tuple(sorted({found for layout in layouts for found in layout.labels()}))
+    values = (value for layout in layouts for value in layout.labels())
+    known = Labels(tuple(labels)) if labels is not None else known_labels(values)
     splits: dict[str, Callable[[], Rows]] = {layout.split: partial(layout.rows, known) for layout in layouts}
     about = f"{path}: texts that differ in a few words and in their label"
-    return Corpus(f"counterfactual-{stem}", "pair" if len(layouts[0].texts) == 2 else "text", known, splits, about)
+    return Corpus(f"counterfactual-{stem}", "pair" if len(layouts[0].texts) == 2 else "text", known.names, splits, about,
+                  notes=known.notes)  # fmt: skip
 
 
 class _Layout:
@@ -55,7 +60,7 @@ class _Layout:
         first = next((item for item in raw_rows(file) if not isinstance(item, BadRow)), None)
         if first is None:
             raise BadInput(next((str(bad) for bad in raw_rows(file)), f"{file}: no rows; expected at least one pair"))
-        self.has = {str(name).lower(): str(name) for name in first[1]}
+        self.has = {str(name).strip().lower(): str(name) for name in first[1]}
         single = self._one_of(TEXTS)
         pair = next((names for names in PAIRS if all(name in self.has for name in names)), None)
         if single is None and pair is None:
@@ -78,25 +83,19 @@ class _Layout:
     def _one_of(self, names: Sequence[str]) -> str | None:
         return next((name for name in names if name in self.has), None)
 
-    def labels(self) -> Iterator[str]:
-        for item in raw_rows(self.file):
-            if not isinstance(item, BadRow):
-                for column in (self.label, *([self.edited_label] if self.edited else [])):
-                    if item[1].get(column) not in (None, ""):
-                        yield str(item[1][column])
+    def labels(self) -> Iterator[object]:
+        columns = (self.label, self.edited_label) if self.edited else (self.label,)
+        yield from (item[1].get(c) for item in raw_rows(self.file) if not isinstance(item, BadRow) for c in columns)
 
-    def rows(self, labels: Sequence[str]) -> Rows:
+    def rows(self, labels: Labels) -> Rows:
         couples = self._in_one_row if self.edited else self._by_id if self.id else self._in_a_row
         for item in couples(raw_rows(self.file)):
             if isinstance(item, BadRow):
                 yield item
                 continue
             number, first, second = item
-            wrong = [example.label for example in (first, second) if example.label not in labels]
             try:
-                if wrong:
-                    raise RowError(f"label '{wrong[0]}'; expected one of {', '.join(labels)}")
-                yield from coupled(first, second)
+                yield from coupled(*(replace(one, label=labels.of(one.label or "")) for one in (first, second)))
             except RowError as problem:
                 yield BadRow(str(self.file), number, str(problem))
 
@@ -104,7 +103,7 @@ class _Layout:
         columns = {**self.texts, **(edited or {})}
         texts = {field: text_of(row, column) for field, column in columns.items()}
         label = row.get(self.label if edited is None else self.edited_label)
-        return Example(name, texts, None if label in (None, "") else str(label))
+        return Example(name, texts, None if missing(label) else spelled(label))
 
     def _in_one_row(self, rows: Numbered) -> Iterator[Couple | BadRow]:
         for item in rows:
@@ -112,7 +111,8 @@ class _Layout:
                 yield item
                 continue
             number, row = item
-            name = str(row.get(self.has.get("id", ""), "") or f"{self.split}-{number}")
+            given = row.get(self.has.get("id", ""))
+            name = f"{self.split}-{number}" if missing(given) else spelled(given)
             try:
                 yield number, self._example(row, name), self._example(row, f"{name}-edited", self.edited)
             except RowError as problem:
@@ -127,7 +127,7 @@ class _Layout:
                 yield item
                 continue
             number, row = item
-            name = str(row.get(column) or "")
+            name = "" if missing(row.get(column)) else spelled(row[column])
             try:
                 if not name or name in done:
                     raise RowError(

@@ -24,17 +24,17 @@ FOR, AGAINST = (230, 126, 34), (52, 119, 219)
 
 
 def draw_example(example: Example) -> Group:
-    """The texts with human highlights underlined and edits reversed, the label, and what people wrote as explanation."""
+    """The texts with human highlights underlined, the label, the edited words, and what people wrote as explanation."""
     lines = [Text(f"{visible(example.id)}  ", style="dim") + Text(visible(example.label or "no label"), style="bold")]
     for name, content in example.texts.items():
         shown = Text(visible(content))
         for annotator in example.highlights:
             for start, end in annotator.get(name, ()):
                 shown.stylize("bold underline", start, end)
-        for start, end in example.edits.get(name, ()):
-            shown.stylize("reverse", start, end)
         lines.append(Text(f"  {name}: ", style="cyan") + shown)
     lines += [Text(f"  ({chr(ord('A') + i)}) {visible(choice)}") for i, choice in enumerate(example.choices)]
+    edited = [visible(example.texts[name][a:b]) for name, spans in example.edits.items() for a, b in spans]
+    lines += [Text("  edited: ", style="magenta") + Text(", ".join(edited))] if edited else []
     lines += [Text("  because: ", style="green") + Text(visible(why)) for why in example.explanations]
     return Group(*lines, Text())
 
