@@ -8,7 +8,7 @@ import pytest
 import torch
 from bag_model import bag_classifier
 from captum._utils.models.linear_model import SkLearnRidge
-from captum.attr import KernelShap, LayerGradientXActivation, LayerIntegratedGradients, LimeBase
+from captum.attr import IntegratedGradients, KernelShap, LayerGradientXActivation, LimeBase
 from tiny import pairs, texts
 from torch import Tensor
 
@@ -57,14 +57,17 @@ def probability(model: Any, encoded: Encoded) -> Any:
 
 
 def test_integrated_gradients(bert: Classifier, encoded: Encoded) -> None:
-    """The padding embedding is the zero vector, so ids in which every content token is padding are our baseline."""
-    layer = bert.model.bert.embeddings.word_embeddings
-    assert bert.pad_id == 0
-    assert not layer.weight[0].any()
-    ids = tensors(encoded)["input_ids"]
-    baseline = torch.where(torch.tensor(encoded.field >= 0), 0, ids)
-    oracle = LayerIntegratedGradients(probability(bert.model, encoded), layer)
-    values = oracle.attribute(ids, baselines=baseline, n_steps=20, method="riemann_middle", internal_batch_size=4)
+    """From zero to what the first layer reads, at the words."""
+    inputs = tensors(encoded)
+    model, mask = bert.model, inputs["attention_mask"]
+    x = model.bert.embeddings(input_ids=inputs["input_ids"], token_type_ids=inputs["token_type_ids"]).detach()
+
+    def forward(embedded: Tensor) -> Tensor:
+        hidden = model.bert.encoder(embedded, attention_mask=torch.zeros(len(embedded), 1, 1, mask.shape[1])).last_hidden_state
+        return model.classifier(model.bert.pooler(hidden)).softmax(-1)[:, TARGET]
+
+    baseline = torch.where(torch.tensor(encoded.field >= 0)[None, :, None], torch.zeros_like(x), x)
+    values = IntegratedGradients(forward).attribute(x, baseline, n_steps=20, method="riemann_middle", internal_batch_size=4)
     assert ours(bert, encoded, "integrated_gradients", n_steps=20) == pytest.approx(
         by_word(encoded, values.sum(-1)), abs=1e-5, rel=1e-5
     )

@@ -48,7 +48,7 @@ def explain(
         return TokenScores(
             id=item.example.id, texts=dict(item.example.texts), spans=dict(zip(item.fields, item.spans, strict=True)),
             scores=tuple(float(s) for s in item.share(scored.scores)), method=method.name,
-            target=target_name(classifier, item, goal), probability=base.score(goal), parameters={**values, "hide": hide},
+            target=target_name(classifier, goal), probability=base.score(goal), parameters={**values, "hide": hide},
             notes=notes, model=whose, seed=seed,
         )  # fmt: skip
 
@@ -59,9 +59,9 @@ def explain_texts(runner: Runner, examples: Sequence[Example], method: Method, *
     return explain(runner, runner.classifier.encode(examples), method, **options)
 
 
-def target_name(model: Port, encoded: Encoded, target: Target) -> str:
+def target_name(model: Port, target: Target) -> str:
     """What an explanation calls its target."""
-    return model.labels_of(encoded)[target.index] if isinstance(target, Label) else model.text_of(target)
+    return model.labels[target.index] if isinstance(target, Label) else model.text_of(target)
 
 
 def _unread(encoded: Encoded) -> dict[str, float]:

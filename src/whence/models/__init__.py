@@ -4,15 +4,18 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from whence.models.batch import Batch, collate
 from whence.models.bilstm import BiLSTMClassifier, BiLSTMConfig
+from whence.models.blackbox import BlackBox
+from whence.models.causal import Causal
 from whence.models.classifier import Classifier
 from whence.models.decomposable import DecomposableAttention, DecomposableConfig
 from whence.models.encoding import Encoded, encode, hide_tokens
 from whence.models.esim import ESIM, ESIMConfig
 from whence.models.intervention import HIDE, UNCHANGED, Hide, Intervention
 from whence.models.layers import WordModel
-from whence.models.load import load_classifier
+from whence.models.load import load_classifier, load_port
 from whence.models.mlp import TokenMLPClassifier, TokenMLPConfig
 from whence.models.port import Generated, Port
+from whence.models.seq2seq import Seq2Seq
 from whence.models.target import Label, Target, Text
 
 ARCHITECTURES: dict[str, type[WordModel]] = {
@@ -29,8 +32,8 @@ for _model in ARCHITECTURES.values():
     AutoModelForSequenceClassification.register(_model.config_class, _model, exist_ok=True)
 
 __all__ = [
-    "ARCHITECTURES", "ESIM", "HIDE", "UNCHANGED", "Batch", "BiLSTMClassifier", "BiLSTMConfig", "Classifier",
-    "DecomposableAttention", "DecomposableConfig", "ESIMConfig", "Encoded", "Generated", "Hide", "Intervention", "Label",
-    "Port", "Target", "Text", "TokenMLPClassifier", "TokenMLPConfig", "WordModel", "collate", "encode", "hide_tokens",
-    "load_classifier",
+    "ARCHITECTURES", "ESIM", "HIDE", "UNCHANGED", "Batch", "BiLSTMClassifier", "BiLSTMConfig", "BlackBox", "Causal",
+    "Classifier", "DecomposableAttention", "DecomposableConfig", "ESIMConfig", "Encoded", "Generated", "Hide", "Intervention",
+    "Label", "Port", "Seq2Seq", "Target", "Text", "TokenMLPClassifier", "TokenMLPConfig", "WordModel", "collate", "encode",
+    "hide_tokens", "load_classifier", "load_port",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from whence.models.encoding import SPECIAL, Encoded
 from whence.models.intervention import UNCHANGED, Intervention
+from whence.models.target import Text
 
 
 @dataclass
@@ -25,6 +26,7 @@ class Batch:
     noise: Float[Tensor, "batch tokens dim"] | None = None
     attention: Float[Tensor, "batch tokens"] | None = None
     alignment: Float[Tensor, "batch tokens tokens"] | None = None
+    answers: "Answers | None" = None
 
     def inputs(self) -> dict[str, Tensor]:
         """What every Hugging Face model takes."""
@@ -32,6 +34,28 @@ class Batch:
         if self.token_type_ids is not None:
             inputs["token_type_ids"] = self.token_type_ids
         return inputs
+
+
+@dataclass
+class Answers:
+    """Texts that a generator is to give scores to: the candidates of each row, or one text of its own."""
+
+    ids: Int[Tensor, "batch candidates length"]
+    asked: Bool[Tensor, "batch candidates length"]
+    """Tokens that count."""
+    texts: bool
+    """One text for each row, of which some tokens are asked about."""
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Text]], pad_id: int, device: torch.device, texts: bool) -> "Answers":
+        several, length = max(map(len, rows)), max(len(text.ids) for row in rows for text in row)
+        ids = np.full((len(rows), several, length), pad_id, dtype=np.int64)
+        asked = np.zeros((len(rows), several, length), dtype=bool)
+        for i, row in enumerate(rows):
+            for j, text in enumerate(row):
+                ids[i, j, : len(text.ids)] = text.ids
+                asked[i, j, : len(text.ids)] = text.asked
+        return cls(torch.from_numpy(ids).to(device), torch.from_numpy(asked).to(device), texts)
 
 
 def collate(

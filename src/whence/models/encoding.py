@@ -42,8 +42,6 @@ class Encoded:
     """The word whose tokens hold this one: itself, the first word of a token that holds several, or CUT or DROPPED."""
     candidates: tuple[tuple[int, ...], ...] = ()
     """A generator's candidates as token ids; a classifier's are its labels."""
-    names: tuple[str, ...] = ()
-    """What the candidates are called."""
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -27,7 +27,7 @@ class Intervention:
     embeddings: Float[np.ndarray, "tokens dim"] | None = None
     """Replaces the input embeddings."""
     scale: float | None = None
-    """Multiplies the input embeddings of all but special tokens: a point on the path that integrated gradients takes."""
+    """Multiplies what the first layer reads of the words (site `embedded`): a point on the path of integrated gradients."""
     noise: float | None = None
     """Variance of Gaussian noise on the input embeddings of all but special tokens (words of a prompt get it too), drawn from
     `seed`."""

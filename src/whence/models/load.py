@@ -1,35 +1,89 @@
-"""Open a model from wherever it lies, and refuse what would be answered with random weights or an empty vocabulary.
+"""Open a model of any kind from wherever it lies, and refuse what would answer with random weights or an empty vocabulary.
 
 A repository's own Python is never run (`trust_remote_code=False`, said aloud so that nothing asks). Only what is in the
 checkpoint counts: a head that is missing or left over means that it was made for another task.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+)
 
 from whence.errors import BadInput
+from whence.models.causal import Causal
 from whence.models.classifier import Classifier
+from whence.models.generator import Generator
+from whence.models.port import Port
+from whence.models.seq2seq import Seq2Seq
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "spiece.model", "tokenizer.model")
 
 
+def load_port(source: Any, tokenizer: Any = None, candidates: Sequence[str] = (), template: str | None = None) -> Port:
+    """A classifier; with `candidates` or a `template`, a generator. `source` as in `whence.load`."""
+    if isinstance(source, Port):
+        return source
+    model, tokenizer = _as_objects(source, tokenizer)
+    if not candidates and template is None:
+        return Classifier(*_opened(model, tokenizer, source, AutoModelForSequenceClassification, "a classifier"))
+    config = model.config if model is not None else _config(model_folder(source))
+    kind: type[Generator] = Seq2Seq if config.is_encoder_decoder else Causal
+    auto = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    opened, words = _opened(model, tokenizer, source, auto, "a model that writes text")
+    if opened.get_output_embeddings() is None:
+        raise BadInput(
+            f"{type(opened).__name__} writes no text; expected a sequence-to-sequence or causal model for candidates"
+        )
+    return kind(opened, words, template, candidates)
+
+
 def load_classifier(source: Any, tokenizer: Any = None) -> Classifier:
     """From a hub id, a folder, a `transformers` pipeline, or a model object with its tokenizer."""
-    if isinstance(source, Classifier):
-        return source
+    found = load_port(source, tokenizer)
+    if not isinstance(found, Classifier):
+        raise BadInput(f"{found.name} is not a classifier with outputs of its own; expected one")
+    return found
+
+
+def _as_objects(source: Any, tokenizer: Any) -> tuple[PreTrainedModel | None, Any]:
+    """(model, tokenizer) where they were given as objects."""
     if isinstance(source, tuple) and len(source) == 2 and tokenizer is None:
         source, tokenizer = source
     if hasattr(source, "model") and hasattr(source, "tokenizer"):  # a pipeline
-        return Classifier(source.model, source.tokenizer)
-    if isinstance(source, PreTrainedModel):
-        if tokenizer is None:
-            raise BadInput("a model object was given without its tokenizer; expected load(model, tokenizer)")
-        return Classifier(source, tokenizer)
+        return source.model, source.tokenizer
+    if not isinstance(source, PreTrainedModel):
+        return None, tokenizer
+    if tokenizer is None:
+        raise BadInput("a model object was given without its tokenizer; expected load(model, tokenizer)")
+    return source, tokenizer
+
+
+def _opened(
+    model: PreTrainedModel | None, tokenizer: Any, source: Any, auto: Any, expected: str
+) -> tuple[PreTrainedModel, Any]:
+    if model is not None:
+        return model, tokenizer
     name = model_folder(source)
-    model = open_checkpoint(AutoModelForSequenceClassification, name, "a classifier")
-    return Classifier(model.eval(), tokenizer or open_tokenizer(name))
+    return open_checkpoint(auto, name, expected).eval(), tokenizer or open_tokenizer(name)
+
+
+def _config(name: str) -> Any:
+    try:
+        return AutoConfig.from_pretrained(name, trust_remote_code=False)
+    except Exception as error:
+        raise BadInput(f"cannot load model '{name}' ({_first_line(error)}); expected a folder or a hub id") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def model_folder(source: Any) -> str:
@@ -52,8 +106,9 @@ def open_checkpoint(kind: Any, name: str, expected: str, **options: Any) -> PreT
     except BadInput:
         raise
     except Exception as error:  # transformers, safetensors and the hub raise dozens of kinds
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise BadInput(f"cannot load model '{name}' ({first}); expected a folder or a hub id of {expected}") from error
+        raise BadInput(
+            f"cannot load model '{name}' ({_first_line(error)}); expected a folder or a hub id of {expected}"
+        ) from error
     missing = sorted(info["missing_keys"])
     wrong = sorted(str(key[0] if isinstance(key, tuple) else key) for key in info["mismatched_keys"])
     prefix = model.base_model_prefix + "."
@@ -72,8 +127,7 @@ def open_tokenizer(name: str) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
     except Exception as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise BadInput(f"cannot load the tokenizer of '{name}' ({first}); expected a fast tokenizer") from error
+        raise BadInput(f"cannot load the tokenizer of '{name}' ({_first_line(error)}); expected a fast tokenizer") from error
     if len(tokenizer.get_vocab()) <= len(tokenizer.all_special_tokens):
         raise BadInput(f"the tokenizer of '{name}' knows no words; expected the model's own vocabulary")
     return tokenizer

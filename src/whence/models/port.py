@@ -17,9 +17,9 @@ from whence.models.encoding import Encoded
 from whence.models.intervention import Hide, Intervention
 from whence.models.target import Target, Text
 
-BACKWARD = frozenset({"gradient", "word_gradient", "attention_gradient"})
+BACKWARD = frozenset({"gradient", "attention_gradient"})
 """Extras that cost a backward pass."""
-NEEDED = {"gradient": "gradient", "word_gradient": "gradient", "attention": "attention", "attention_gradient": "attention"}
+NEEDED = {"gradient": "gradient", "attention": "attention", "attention_gradient": "attention"}
 """What a model must offer (`Port.honours`) for each extra."""
 
 
@@ -37,7 +37,7 @@ class Port(ABC):
     """What the runner knows of a model."""
 
     labels: tuple[str, ...]
-    """Names of the candidates, where all examples have the same; () where each example brings its own."""
+    """Names of the candidates; their texts may be another for each example (the choices of a question)."""
 
     batch_tokens: int | None = None
     """Most tokens in one batch; None: what the runner usually takes."""
@@ -89,9 +89,8 @@ class Port(ABC):
         scores              float[rows, candidates]  before the softmax over candidates; −∞ where a row has fewer. Where targets
                             are texts: one column, the log-probability of the asked tokens
         attention           float[rows, tokens]  the pooled attention, mean over heads
-        gradient            float[rows, tokens, 4]  of the target's score at the site `embedded`, reduced over its width x:
-                            Σ x·g, Σ g, Σ |g|, sqrt Σ g²
-        word_gradient       the same at the site `embeddings` (x before `scale`)
+        gradient            float[rows, tokens, 4]  of the target's score at the site `embedded`, reduced over its width x
+                            (before `scale`): Σ x·g, Σ g, Σ |g|, sqrt Σ g²
         attention_gradient  float[rows, tokens]  at the pooled attention, mean over heads
         choice              int[rows, asked]  where targets are texts: the model's own choice at each asked token
         """
@@ -107,10 +106,6 @@ class Port(ABC):
     def text_of(self, target: Text) -> str:
         """The asked part of a text, in letters."""
         raise BadInput(f"{self.name} writes no text; expected one of its labels as the target")
-
-    def labels_of(self, encoded: Encoded) -> tuple[str, ...]:
-        """Names of this example's candidates."""
-        return self.labels or encoded.names
 
     def check(self, fields: frozenset[str]) -> None:
         """Refuse by name what the model cannot honour."""

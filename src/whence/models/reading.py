@@ -13,46 +13,52 @@ from whence.models.batch import Batch
 
 @dataclass
 class Kept:
-    """What a pass keeps for its gradients."""
+    """What a pass keeps for its gradients: what the first layer of each reader read, as leaves, and the same before `scale`."""
 
-    embedded: list[Tensor] = field(default_factory=list)
-    """What the first layer of each reader read, as leaves."""
-    words: Tensor | None = None
-    """The word vectors after the change, as a leaf, and before `scale`."""
-    unscaled: Tensor | None = None
-
-    def keep_embedded(self, _: int, tensor: Tensor) -> Tensor:
-        self.embedded.append(tensor.detach().clone().requires_grad_())
-        return self.embedded[-1]
+    leaves: list[Tensor] = field(default_factory=list)
+    unscaled: list[Tensor] = field(default_factory=list)
 
 
 @dataclass
-class WordChange:
-    """The change of a batch at the word table: made once, read by the encoder and, one place later, by a decoder that reads the
-    same words."""
+class Reading:
+    """The change of a batch at both sites. Reader 0 is the encoder, 1 a decoder that reads the same words one place later."""
 
     batch: Batch
     kept: Kept
-    as_leaf: bool
+    differentiate: bool
+    _words: Tensor | None = None
 
-    def __call__(self, reader: int, output: Tensor) -> Tensor:
+    @property
+    def at_words(self) -> bool:
+        return self.batch.embeddings is not None or self.batch.noise is not None
+
+    @property
+    def at_first_layer(self) -> bool:
+        return self.batch.scale is not None or self.differentiate
+
+    def words(self, reader: int, output: Tensor) -> Tensor:
+        """At the word table: replaced and noised once, for all readers."""
+        tokens = self.batch.input_ids.shape[1]
         if reader == 0:
-            return self._changed(output)
-        assert self.kept.words is not None
-        return torch.cat([output[:, :1], self.kept.words[:, : output.shape[1] - 1]], 1)
+            own = output[:, :tokens]  # some models pad further than we do
+            words = own if self.batch.embeddings is None else self.batch.embeddings.to(own.dtype)
+            self._words = words if self.batch.noise is None else words + self.batch.noise.to(own.dtype)
+            return torch.cat([self._words, output[:, tokens:]], 1)
+        assert self._words is not None
+        return torch.cat([output[:, :1], self._words[:, : output.shape[1] - 1]], 1)
 
-    def _changed(self, output: Tensor) -> Tensor:
-        batch, tokens = self.batch, self.batch.input_ids.shape[1]
-        own = output[:, :tokens].detach()  # some models pad further than we do
-        words = own if batch.embeddings is None else batch.embeddings.to(own.dtype)
-        self.kept.unscaled = words
-        if batch.scale is not None:
-            factor = torch.where(batch.content, batch.scale[:, None], torch.ones_like(batch.scale)[:, None])
-            words = words * factor[..., None].to(own.dtype)
-        if batch.noise is not None:
-            words = words + batch.noise.to(own.dtype)
-        self.kept.words = words.clone().requires_grad_(self.as_leaf)
-        return torch.cat([self.kept.words, output[:, tokens:].detach()], 1)
+    def first_layer(self, reader: int, read: Tensor) -> Tensor:
+        """Where the first layer reads: scaled, and cut loose from what is below."""
+        read = read.detach()
+        self.kept.unscaled.append(read)
+        if self.batch.scale is not None:
+            content = nn.functional.pad(self.batch.content, (reader, max(0, read.shape[1] - self.batch.content.shape[1])))
+            factor = torch.where(content[:, : read.shape[1]], self.batch.scale[:, None], 1.0)
+            read = read * factor[..., None].to(read.dtype)
+        if self.differentiate:
+            read = read.clone().requires_grad_()
+            self.kept.leaves.append(read)
+        return read
 
 
 @dataclass

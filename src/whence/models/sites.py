@@ -1,8 +1,8 @@
 """Named places inside a model where its words can be read and changed, found and tried out once per model.
 
   embeddings  the vector of each token as it comes out of the word table, where the encoder reads it
-  embedded    what the first layer reads: after position, type and norm. Input × gradient is taken here: below a LayerNorm
-              the product of the whole input with its gradient is zero by construction, and what is left attributes position.
+  embedded    what the first layer reads: after position, type and norm. Gradients are taken here: below a LayerNorm the product
+              of the whole input with its gradient is zero by construction, and what is left attributes position.
 
 An encoder–decoder classifier reads its words twice: in the encoder, and again in the decoder, moved one place to the right.
 Both are changed together, and gradients of both count. A hook that did not fire as often as expected is an error, never a

@@ -26,7 +26,7 @@ from whence.models.encoding import Encoded, hide_tokens
 from whence.models.fingerprint import fingerprint, weights_key
 from whence.models.intervention import UNCHANGED, Hide, Intervention
 from whence.models.port import BACKWARD, Port
-from whence.models.reading import Kept, Pooled, WordChange, evaluating, reduced
+from whence.models.reading import Kept, Pooled, Reading, evaluating, reduced
 from whence.models.sites import Sites, changed, find_sites, try_sites
 from whence.models.target import Label, Target
 
@@ -89,9 +89,9 @@ class TorchPort(Port):
     def sites(self) -> Sites | None:
         """Where words are read; None where that was not found."""
         [long] = self.encode([self._probe(LONG)])
-        batch = self._collate([long], [UNCHANGED], [None])
+        batch = self._collate([long], [UNCHANGED], [self._probe_target])
         try:
-            return try_sites(find_sites(self.model, self.reads_twice), lambda: self._scored(batch), len(long))
+            return try_sites(find_sites(self.model, self.reads_twice), lambda: self._tried(batch), len(long))
         except (BadInput, AttributeError, KeyError):
             return None
 
@@ -105,7 +105,7 @@ class TorchPort(Port):
         short, long = self.encode([self._probe(SHORT), self._probe(LONG)])
 
         def short_among(rows: list[Encoded]) -> Tensor:
-            return self._scored(self._collate(rows, [UNCHANGED] * len(rows), [None] * len(rows)))[0]
+            return self._scored(self._collate(rows, [UNCHANGED] * len(rows), [self._probe_target] * len(rows)))[0]
 
         alone = short_among([short])
         allowed = (1e-4 if self.model.dtype in (torch.float32, torch.float64) else 2e-2) * (1 + float(alone.abs().max()))
@@ -160,30 +160,19 @@ class TorchPort(Port):
         targets: Sequence[Target | None],
     ) -> dict[str, np.ndarray]:
         batch, kept = self._collate(encoded, changes, targets), Kept()
-        backward, tokens = bool(want & BACKWARD), batch.input_ids.shape[1]
+        backward = bool(want & BACKWARD)
         with evaluating(self.model), torch.set_grad_enabled(backward):
             scores, attention, more = self._forward(batch, want, kept)
             found = {"scores": scores.detach().float(), **more}
             if attention is not None:
                 found["attention"] = attention.row().detach().float()
             if backward:
-                wrt = {
-                    "gradient": kept.embedded,
-                    "word_gradient": [] if kept.words is None else [kept.words],
-                    "attention_gradient": [] if attention is None else [attention.weights],
-                }
-                wrt = {name: tensors for name, tensors in wrt.items() if name in want}
-                slopes = iter(
-                    torch.autograd.grad(self._asked(scores, targets), [t for several in wrt.values() for t in several])
-                )
-                for name, tensors in wrt.items():
-                    mine = [next(slopes) for _ in tensors]
-                    if name == "attention_gradient":
-                        assert attention is not None
-                        found[name] = attention.row(mine[0]).float()
-                    else:
-                        values = kept.embedded if name == "gradient" else [t for t in [kept.unscaled] if t is not None]
-                        found[name] = reduced(mine, values, tokens)
+                inside = [attention.weights] if attention is not None and "attention_gradient" in want else []
+                slopes = list(torch.autograd.grad(self._asked(scores, targets), [*kept.leaves, *inside]))
+                if attention is not None and inside:
+                    found["attention_gradient"] = attention.row(slopes.pop()).float()
+                if "gradient" in want:
+                    found["gradient"] = reduced(slopes, kept.unscaled, batch.input_ids.shape[1])
         return {name: tensor.cpu().numpy() for name, tensor in found.items()}
 
     def _asked(self, scores: Tensor, targets: Sequence[Target | None]) -> Tensor:
@@ -212,6 +201,16 @@ class TorchPort(Port):
     def _probe(self, text: str) -> Any:
         """An example of the kind that this model reads, made of `text`."""
 
+    @property
+    def _probe_target(self) -> Target | None:
+        """What is asked of a model while it is tried out."""
+        return None
+
+    @torch.no_grad()
+    def _tried(self, batch: Batch) -> Tensor:
+        """What reading the source gives, for a look at whether a change of its words moves it."""
+        return self._scored(batch)
+
     def _scored(self, batch: Batch) -> Float[Tensor, "batch candidates"]:
         with evaluating(self.model), torch.no_grad():
             return self._forward(batch, frozenset(), Kept())[0].float()
@@ -219,15 +218,14 @@ class TorchPort(Port):
     @contextmanager
     def _reading(self, batch: Batch, want: frozenset[str], kept: Kept) -> Iterator[None]:
         """While the model reads its words: replace, scale or noise them; keep what gradients are taken of."""
-        words = "word_gradient" in want or any(getattr(batch, name) is not None for name in ON_WORDS)
+        reading = Reading(batch, kept, "gradient" in want)
         with ExitStack() as stack:
-            if words or "gradient" in want:
+            if reading.at_words or reading.at_first_layer:
                 assert self.sites is not None, "the runner refuses this before (`Port.check`, `Port.check_want`)"
-                if words:
-                    change = WordChange(batch, kept, "word_gradient" in want)
-                    stack.enter_context(changed(self.sites.embeddings, change, self.sites.time_first))
-                if "gradient" in want:
-                    stack.enter_context(changed(self.sites.embedded, kept.keep_embedded, self.sites.time_first))
+                if reading.at_words:
+                    stack.enter_context(changed(self.sites.embeddings, reading.words, self.sites.time_first))
+                if reading.at_first_layer:
+                    stack.enter_context(changed(self.sites.embedded, reading.first_layer, self.sites.time_first))
             yield
 
 

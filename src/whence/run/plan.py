@@ -19,13 +19,12 @@ class DryRunner(Runner):
 
     def _execute(self, requests: list[Request]) -> dict[str, np.ndarray]:
         rows, width = len(requests), max(len(r.encoded) for r in requests)
-        candidates = max(len(self.classifier.labels_of(r.encoded)) for r in requests)
         asked = [sum(r.target.asked) for r in requests if isinstance(r.target, Text)]
-        shapes = {"gradient": (width, 4), "word_gradient": (width, 4), "attention": (width,), "attention_gradient": (width,)}
+        shapes = {"gradient": (width, 4), "attention": (width,), "attention_gradient": (width,)}
         zeros = {name: np.zeros((rows, *shapes[name]), dtype=np.float32) for name in requests[0].want}
         if asked:
             zeros["choice"] = np.zeros((rows, max(asked)), dtype=np.int64)
-        return {"scores": np.zeros((rows, 1 if asked else candidates), dtype=np.float32), **zeros}
+        return {"scores": np.zeros((rows, 1 if asked else len(self.classifier.labels)), dtype=np.float32), **zeros}
 
     def _write(self, requests: list[Request]) -> list[Generated]:
         """As long as is allowed: an upper bound."""

@@ -205,9 +205,8 @@ class Runner:
         probabilities = self.classifier.probabilities(scores)
         results = []
         for i, request in enumerate(requests):
-            candidates = len(self.classifier.labels_of(request.encoded)) if not isinstance(request.target, Text) else 1
             extras = {name: values[i, : _kept(name, request)] for name, values in out.items()}
-            results.append(Result(scores[i, :candidates], probabilities[i, :candidates], extras))
+            results.append(Result(scores[i], probabilities[i], extras))
         return results
 
     def _execute(self, requests: list[Request]) -> dict[str, np.ndarray]:

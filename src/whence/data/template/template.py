@@ -99,6 +99,12 @@ class Template:
             )
         return lead + candidate
 
+    @property
+    def after_label(self) -> str:
+        """What must follow a label in the target: the delimiter before the rationale, or `stop`; "" is the end of the text."""
+        pieces = pieces_of(self.target)
+        return pieces[1][0].rstrip() if pieces[1][1] is not None else pieces[1][0] or self.stop
+
     def parse(self, output: str, candidates: Sequence[str]) -> Parsed:
         """Label and rationale of a model's output; the rules are in `parse.py`."""
         return parse_output(output, pieces_of(self.target), candidates, self.stop)
