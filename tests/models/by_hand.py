@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from whence.data import word_spans
 
@@ -126,39 +126,28 @@ class ByHand:
         rows = rows[0].clone()
         return rows[: len(self.ids)] if reader == 0 else torch.cat([rows[1 : len(self.ids)], torch.zeros(1, rows.shape[1])])
 
-    def integrated_gradients(self, target: int, steps: int) -> np.ndarray:
-        """Word vectors scaled from zero (midpoint rule), special tokens as they are; a decoder reads the scaled ones too."""
-        tables = self._tables()
-        with torch.no_grad():
-            e = tables[0](torch.tensor([self.ids]))[0]
+    def integrated_gradients(self, target: int, steps: int, path: str) -> np.ndarray:
+        """What the first layer reads of the words, scaled from zero (midpoint rule); special tokens as they are."""
         total = torch.zeros(len(self.ids))
-        inside = torch.tensor(self.content)[:, None]
         for k in range(steps):
-            leaf = torch.where(inside, e * (k + 0.5) / steps, e).requires_grad_()
-            times = [0]
+            read: list[Tensor] = []
+            leaves: list[Tensor] = []
 
-            def read(out: Tensor, leaf: Tensor = leaf, times: list[int] = times) -> Tensor:
-                times[0] += 1
-                flat = out.transpose(0, 1) if out.shape[1] == 1 and out.shape[0] > 1 else out
-                if times[0] == 1:
-                    new = torch.cat([leaf[None], flat[:, len(self.ids) :].detach()], 1)
-                elif times[0] == 2 and self.model.config.is_encoder_decoder:
-                    new = torch.cat([flat[:, :1].detach(), leaf[None, : flat.shape[1] - 1]], 1)
-                else:
-                    return out
-                return new.transpose(0, 1) if flat is not out else new
+            def leaf(tensor: Tensor, k: int = k, read: list[Tensor] = read, leaves: list[Tensor] = leaves) -> Tensor:
+                tensor = tensor.detach()
+                turned = tensor.shape[1] == 1 and tensor.shape[0] > 1
+                length = tensor.shape[0] if turned else tensor.shape[1]
+                content = ([False] * len(read) + self.content + [False] * length)[:length]  # a decoder is one place behind
+                inside = torch.tensor(content)[:, None, None] if turned else torch.tensor(content)[None, :, None]
+                read.append(tensor)
+                leaves.append(torch.where(inside, tensor * (k + 0.5) / steps, tensor).requires_grad_())
+                return leaves[-1]
 
-            handles = [table.register_forward_hook(lambda _, __, out: read(out)) for table in dict.fromkeys(tables)]
-            [slope] = torch.autograd.grad(self.probabilities()[target], [leaf])
-            for handle in handles:
-                handle.remove()
-            total += (e * slope).sum(-1) / steps
+            with self._changed(path, leaf):
+                slopes = torch.autograd.grad(self.probabilities()[target], leaves)
+            x, g = (torch.cat([self._own_tokens(t, i) for i, t in enumerate(several)], -1) for several in (read, slopes))
+            total += (x * g).sum(-1) / steps
         return self._by_word(total)
-
-    def _tables(self) -> list[nn.Module]:
-        if self.model.config.is_encoder_decoder:
-            return [self.model.get_encoder().get_input_embeddings(), self.model.get_decoder().get_input_embeddings()]
-        return [self.model.get_input_embeddings()]
 
     def attention(self) -> np.ndarray:
         """The last layer's attention at [CLS], or at the last token where there is none, mean over heads."""

@@ -81,7 +81,8 @@ def test_gradients(name: str) -> None:
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_integrated_gradients(name: str) -> None:
     for text, made in zip(READ, explained(name, "integrated_gradients"), strict=True):
-        agree(made, by_hand(name, text).integrated_gradients(target(made, name), int(made.parameters["n_steps"])))
+        steps = int(made.parameters["n_steps"])
+        agree(made, by_hand(name, text).integrated_gradients(target(made, name), steps, embedded_path(name)))
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name not in ("decomposable", "esim")])
