@@ -23,7 +23,7 @@ from whence.explain.alignment import Alignment
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments, pair_asks
 from whence.measure.alignments.aorc import aorc_steps
 from whence.models import Classifier, Encoded
-from whence.run.masks import MaskRunner
+from whence.run.masks import drive_masks
 
 TURN = 8
 GRID = "10x4,20x4,20x8,30x4,30x8,60x8,100x8,100x16"
@@ -109,8 +109,8 @@ def quality(classifier: Classifier, encoded: Sequence[Encoded], grid: str) -> li
         clock = Clock()
         found = clock.time("x", lambda s=steps, n=samples: arec(classifier, encoded, steps=s, samples=n))
         objective = [a.notes["objective"] for a in found]
-        curves = MaskRunner(classifier, encoded).drive(
-            [aorc_steps(*one) for one in zip(asks, (a.matrix for a in found), strict=True)]
+        curves = drive_masks(
+            Runner(classifier), encoded, [aorc_steps(*one) for one in zip(asks, (a.matrix for a in found), strict=True)]
         )
         rows.append({
             "steps": steps, "samples": samples, "steps_taken": float(np.mean([a.notes["steps"] for a in found])),

@@ -15,7 +15,6 @@ import whence
 from whence.errors import BadInput
 from whence.models import Classifier
 from whence.run import Runner
-from whence.run.masks import MaskRunner
 
 TEXTS = ["The old cat sat.", "A dog slept through the storm!"]
 
@@ -128,7 +127,7 @@ def test_load_takes_what_the_docs_say(tmp_path: Path) -> None:
 def test_batch_tokens_bound_every_batch() -> None:
     classifier = tiny_bert()
     usual, small = whence.load(classifier).predict(TEXTS), whence.load(classifier, batch_tokens=8)
-    assert Runner(classifier).token_budget == MaskRunner(classifier, []).token_budget == 8
+    assert Runner(classifier).token_budget == Runner(classifier).mask_budget == 8
     assert small.predict(TEXTS)[1] == pytest.approx(usual[1], abs=1e-5)
 
 

@@ -29,7 +29,7 @@ from whence.models import Classifier, Encoded, Intervention, collate
 from whence.models.alignment import MaskedPairs, pair_shape
 from whence.models.pairs import CoAttentionModel
 from whence.run import Request, Runner
-from whence.run.masks import MaskRunner
+from whence.run.masks import drive_masks
 
 FEW = {
     "lime": {"n_samples": 12}, "integrated_gradients": {"n_steps": 3}, "arec": {"steps": 6, "samples": 2, "patience": 3},
@@ -169,7 +169,7 @@ def test_masks_on_many_pairs_equal_single_interventions(reader: Classifier) -> N
     def ask(several: np.ndarray):  # type: ignore[no-untyped-def]
         return (yield several)
 
-    found = MaskRunner(reader, encoded, token_budget=64).drive([ask(m) for m in masks])
+    found = drive_masks(Runner(reader, token_budget=64), encoded, [ask(m) for m in masks])
     for e, several, logits in zip(encoded, masks, found, strict=True):
         expected = [masked_logits(reader, e, m) for m in several]
         assert np.abs(logits - expected).max() < 2e-5
@@ -351,7 +351,7 @@ def test_arec_comes_near_the_best_of_all_masks() -> None:
     def ask():  # type: ignore[no-untyped-def]
         return (yield masks)
 
-    [logits] = MaskRunner(classifier, encoded).drive([ask()])
+    [logits] = drive_masks(Runner(classifier), encoded, [ask()])
     ragged = (masks[:, :-1, :-1] + masks[:, 1:, :-1] + masks[:, :-1, 1:] + masks[:, 1:, 1:] == 3).sum((1, 2))
     objective = np.linalg.norm(logits - base.logits, axis=1) + WEIGHT * (masks.sum((1, 2)) + ragged)
     best = objective[logits.argmax(1) == base.label].min()
@@ -392,7 +392,7 @@ def test_cells_are_added_until_the_label_is_kept(esim: Classifier) -> None:
         wrong = replace(ask, target=(ask.target + 1) % 3)  # kept by no mask, or by a late one
         for goal in (ask, wrong):
             scores = np.random.default_rng(0).standard_normal(ask.shape)
-            [cells] = MaskRunner(esim, [ask.encoded]).drive([_grow(goal, Cells(scores))])
+            [cells] = drive_masks(Runner(esim), [ask.encoded], [_grow(goal, Cells(scores))])
             mask = np.zeros(ask.shape)
             for cell in sorted(np.ndindex(ask.shape), key=lambda c: -scores[c]):
                 mask[cell] = 1

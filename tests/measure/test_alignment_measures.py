@@ -12,7 +12,7 @@ from whence.measure.alignments.planted import planted_found
 from whence.measure.alignments.rationale import compactness, contiguity, induce_steps, quality_steps
 from whence.models import Classifier, Intervention
 from whence.run import Request, Runner
-from whence.run.masks import MaskRunner
+from whence.run.masks import drive_masks
 
 
 @pytest.fixture(scope="module", params=["decomposable", "esim", "bert"])
@@ -43,8 +43,8 @@ def ordered(scores: np.ndarray) -> list[tuple[int, int]]:
 
 def test_aorc_equals_a_plain_loop(classifier: Classifier, asks: list[PairAsk]) -> None:
     scores = [some_scores(ask, i) for i, ask in enumerate(asks)]
-    runner = MaskRunner(classifier, [ask.encoded for ask in asks])
-    found = runner.drive([aorc_steps(ask, s) for ask, s in zip(asks, scores, strict=True)])
+    runner, pairs_asked = Runner(classifier), [ask.encoded for ask in asks]
+    found = drive_masks(runner, pairs_asked, [aorc_steps(ask, s) for ask, s in zip(asks, scores, strict=True)])
     for ask, s, value in zip(asks, scores, found, strict=True):
         total = 0.0
         for percent in range(0, 101, 5):
@@ -56,10 +56,10 @@ def test_aorc_equals_a_plain_loop(classifier: Classifier, asks: list[PairAsk]) -
 
 
 def test_induced_mask_equals_a_plain_loop(classifier: Classifier, asks: list[PairAsk]) -> None:
-    runner = MaskRunner(classifier, [ask.encoded for ask in asks])
+    runner, pairs_asked = Runner(classifier), [ask.encoded for ask in asks]
     for threshold in (0.3, 100.0):
         scores = [some_scores(ask, 10 + i) for i, ask in enumerate(asks)]
-        found = runner.drive([induce_steps(ask, s, threshold) for ask, s in zip(asks, scores, strict=True)])
+        found = drive_masks(runner, pairs_asked, [induce_steps(ask, s, threshold) for ask, s in zip(asks, scores, strict=True)])
         for ask, s, kept in zip(asks, scores, found, strict=True):
             mask = np.zeros(ask.shape)
             for cell in ordered(s):
@@ -73,9 +73,12 @@ def test_induced_mask_equals_a_plain_loop(classifier: Classifier, asks: list[Pai
 def test_quality_of_a_mask(classifier: Classifier, asks: list[PairAsk]) -> None:
     draw = np.random.default_rng(0)
     masks = [draw.random(ask.shape) < 0.5 for ask in asks]
-    runner = MaskRunner(classifier, [ask.encoded for ask in asks])
+    runner, pairs_asked = Runner(classifier), [ask.encoded for ask in asks]
     for ask, kept, quality in zip(
-        asks, masks, runner.drive([quality_steps(a, m) for a, m in zip(asks, masks, strict=True)]), strict=True
+        asks,
+        masks,
+        drive_masks(runner, pairs_asked, [quality_steps(a, m) for a, m in zip(asks, masks, strict=True)]),
+        strict=True,
     ):
         assert quality is not None
         assert quality.fidelity == pytest.approx(distance(classifier, ask, kept), abs=2e-5)
@@ -83,7 +86,7 @@ def test_quality_of_a_mask(classifier: Classifier, asks: list[PairAsk]) -> None:
         rows, columns = kept.shape
         three = sum(int(kept[i : i + 2, j : j + 2].sum()) == 3 for i in range(rows - 1) for j in range(columns - 1))
         assert quality.contiguity == pytest.approx(1000 * three / max(1, (rows - 1) * (columns - 1)))
-    everything = runner.drive([quality_steps(ask, np.ones(ask.shape, dtype=bool)) for ask in asks])
+    everything = drive_masks(runner, pairs_asked, [quality_steps(ask, np.ones(ask.shape, dtype=bool)) for ask in asks])
     assert all(q is not None and q.fidelity < 1e-5 and q.label_kept == 1 and q.compactness == 100 for q in everything)
 
 
@@ -95,11 +98,11 @@ def test_one_row_has_no_windows() -> None:
 def test_a_pair_without_cells_is_not_measured(classifier: Classifier) -> None:
     examples = [Example("1", {"premise": "a dog", "hypothesis": ""})]
     [ask] = pair_asks(classifier, classifier.encode(examples))
-    runner = MaskRunner(classifier, [ask.encoded])
+    runner, pairs_asked = Runner(classifier), [ask.encoded]
     nothing = np.zeros(ask.shape)
-    assert runner.drive([aorc_steps(ask, nothing)]) == [None]
-    assert runner.drive([quality_steps(ask, nothing > 0)]) == [None]
-    assert runner.drive([induce_steps(ask, nothing, 0.1)])[0].shape == (2, 0)
+    assert drive_masks(runner, pairs_asked, [aorc_steps(ask, nothing)]) == [None]
+    assert drive_masks(runner, pairs_asked, [quality_steps(ask, nothing > 0)]) == [None]
+    assert drive_masks(runner, pairs_asked, [induce_steps(ask, nothing, 0.1)])[0].shape == (2, 0)
 
 
 def test_planted_pair_by_hand() -> None:

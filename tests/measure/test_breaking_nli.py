@@ -10,7 +10,7 @@ from whence.measure.alignments.breaking_nli import FoundPair, f1, found_pair_ste
 from whence.measure.alignments.plausibility import iou_row, token_f1_row, touched_words
 from whence.models.alignment import known_cells
 from whence.run import Runner
-from whence.run.masks import MaskRunner
+from whence.run.masks import drive_masks
 
 TEXTS = {"premise": "A man eats a red apple", "hypothesis": "A man eats an orange"}
 EXAMPLE = Example("1", TEXTS, "contradiction", pairs=(((13, 22), (14, 20)),))  # "red apple" – "orange"
@@ -67,15 +67,15 @@ def test_through_a_model_it_is_the_removal_that_moves_the_logits_most() -> None:
     encoded = classifier.encode([EXAMPLE])
     kept = cells((6, 5), (0, 0), (4, 4), (5, 4))
     base = Runner(classifier).predict(encoded)[0].logits
-    runner = MaskRunner(classifier, encoded)
-    (found,) = runner.drive([found_pair_steps(kept, known_cells(encoded[0]), base)])
+    runner, pairs_asked = Runner(classifier), encoded
+    (found,) = drive_masks(runner, pairs_asked, [found_pair_steps(kept, known_cells(encoded[0]), base)])
     parts = [cells((6, 5), (0, 0)), cells((6, 5), (4, 4), (5, 4))]
 
     def logits_of(mask: np.ndarray):  # one mask at a time, as the definition says
         answer = yield mask[None].astype(np.float32)
         return answer[0]
 
-    moved = [np.linalg.norm(runner.drive([logits_of(1.0 - part)])[0] - base) for part in parts]
+    moved = [np.linalg.norm(drive_masks(runner, pairs_asked, [logits_of(1.0 - part)])[0] - base) for part in parts]
     assert found is not None
     assert found.max_f1 == (1.0 if moved[1] > moved[0] else 0.0)
     assert (found.exact_inc, found.soft_inc) == (1.0, 1.0)

@@ -184,12 +184,12 @@ class Model:
     @overload
     def align(
         self, premises: One, hypotheses: str | None = None, *, method: str = ..., seed: int = ...,
-        parameters: Mapping[str, Any] | None = ...,
+        parameters: Mapping[str, Any] | None = ..., sealed: bool = ...,
     ) -> Alignment: ...  # fmt: skip
     @overload
     def align(
         self, premises: Any, hypotheses: Sequence[str] | None = None, *, method: str = ..., seed: int = ...,
-        parameters: Mapping[str, Any] | None = ...,
+        parameters: Mapping[str, Any] | None = ..., sealed: bool = ...,
     ) -> list[Alignment]: ...  # fmt: skip
     def align(
         self,
@@ -199,10 +199,14 @@ class Model:
         method: str = "arec",
         seed: int = 0,
         parameters: Mapping[str, Any] | None = None,
+        sealed: bool = False,
     ) -> Alignment | list[Alignment]:
-        """Which word pairs a prediction rests on: one explanation for one pair, a list for several."""
+        """Which word pairs a prediction rests on: one explanation for one pair, a list for several.
+
+        `sealed` adds a row and a column for special tokens, by which information also passes between the sentences.
+        """
         if method not in ALIGNMENT_METHODS:
             raise unknown("method for alignments", method, list(ALIGNMENT_METHODS))
         encoded = self.classifier.encode(as_examples(premises, hypotheses))
-        made = explain_alignments(self._runner, encoded, ALIGNMENT_METHODS[method], check_seed(seed), parameters)
+        made = explain_alignments(self._runner, encoded, ALIGNMENT_METHODS[method], check_seed(seed), parameters, sealed=sealed)
         return made[0] if is_one(premises) else made

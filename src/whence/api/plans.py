@@ -12,10 +12,10 @@ from whence.api.speed import mask_speed, training_step
 from whence.api.work import architecture_for, check_scale, planted_corpus, training_corpus, training_job
 from whence.data.table import Columns
 from whence.errors import BadInput, unknown
-from whence.explain.alignments import ALIGNMENT_METHODS
-from whence.explain.parameters import check_parameters, filled
+from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments
+from whence.explain.parameters import check_parameters
 from whence.measure.audit import plan_audit
-from whence.models.alignment import pair_shape
+from whence.run import DryRunner
 from whence.studies.planted_model import EPOCHS
 from whence.studies.registry import find_study
 from whence.studies.study import list_pieces
@@ -23,6 +23,8 @@ from whence.studies.study import list_pieces
 VERBS = ("audit", "explain", "align", "calibrate", "train", "study")
 BACKWARD = 2.0
 """A backward pass takes about as long as so many forward passes."""
+SAMPLED_PAIRS = 16
+"""Pairs on which the passes of alignment methods are counted."""
 
 
 def plan(
@@ -113,13 +115,13 @@ def _aligning(
     if any(len(e.fields) != 2 for e in encoded):
         raise BadInput("the data has single texts; expected pairs: alignments lie between two")
     passes: dict[str, dict[str, float]] = {}
+    sample = encoded[:: max(1, len(encoded) // SAMPLED_PAIRS)][:SAMPLED_PAIRS]
     for name in names:
-        method = ALIGNMENT_METHODS[name]
-        given = filled(method, (parameters or {}).get(name))
-        costs = [method.passes(*pair_shape(e), given) for e in encoded]
-        passes[name] = {kind: sum(c[i] for c in costs) / len(costs) for i, kind in enumerate(("forward", "backward"))}
+        dry = DryRunner(classifier)
+        explain_alignments(dry, sample, ALIGNMENT_METHODS[name], parameters=(parameters or {}).get(name))
+        passes[name] = {"forward": dry.paid.forward / len(sample), "backward": dry.paid.backward / len(sample)}
     forward, backward = (sum(p[kind] for p in passes.values()) * len(encoded) for kind in ("forward", "backward"))
     return {
-        "examples": len(encoded), "passes_per_example": passes, "forward": round(forward), "backward": round(backward),
-        "seconds": (forward + BACKWARD * backward) / mask_speed(classifier, encoded),
+        "examples": len(encoded), "sampled": len(sample), "passes_per_example": passes, "forward": round(forward),
+        "backward": round(backward), "seconds": (forward + BACKWARD * backward) / mask_speed(classifier, encoded),
     }  # fmt: skip

@@ -11,7 +11,8 @@ import torch
 from whence.data import Corpus
 from whence.explain.alignments.method import pair_asks
 from whence.models import Classifier, Encoded
-from whence.run.masks import MaskRunner, MaskSteps
+from whence.run import Runner
+from whence.run.masks import MaskSteps, drive_masks
 from whence.teach import Job
 from whence.teach.job import task_for
 from whence.teach.loop import filled
@@ -57,5 +58,5 @@ def mask_speed(classifier: Classifier, encoded: Sequence[Encoded]) -> float:
         return MASKS
 
     began = time.perf_counter()
-    ran = sum(MaskRunner(classifier, sample).drive([some(ask.shape, bool(ask.read.any())) for ask in asks]))
+    ran = sum(drive_masks(Runner(classifier), sample, [some(ask.shape, bool(ask.read.any())) for ask in asks]))
     return max(1, ran) / max(time.perf_counter() - began, 1e-9)

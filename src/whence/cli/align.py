@@ -44,6 +44,9 @@ def align(
     out: Annotated[
         Path | None, typer.Option(help="Save to this file: .jsonl, or a picture of a single pair (.svg, .png, .pdf).")
     ] = None,
+    sealed: Annotated[
+        bool, typer.Option("--sealed", help="Explain the routes through [CLS] and [SEP] too: one more row and column.")
+    ] = False,
     split: Split = None,
     limit: Limit = None,
     labels: Labels = None,
@@ -95,7 +98,7 @@ def align(
     loaded = load(model, labels=label_names(labels), device=device, dtype=dtype, batch_tokens=batch_tokens)
     made = []
     for name in names:
-        made += loaded.align(examples, method=name, seed=seed, parameters=parameters.get(name, {}))
+        made += loaded.align(examples, method=name, seed=seed, parameters=parameters.get(name, {}), sealed=sealed)
     if out is not None and ending in PICTURES:
         save_matrix(made[0], out)
     elif out is not None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from whence.explain.alignments.rectangles import Rectangle
 
 FORMAT = "whence.alignment@1"
+SPECIAL = "[special]"
+"""Stands for special tokens beside the words of a sealed alignment."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,12 @@ class Alignment:
     """What the method says of itself, e.g. AREC's objective, integrated gradients' completeness error; words never read."""
     model: str = ""
     seed: int = 0
+    sealed: bool = False
+    """Scores and mask have one more row and column, both first: what words get from special tokens."""
+    cut_label: str = ""
+    """What the model says when no word pair may align; empty where nobody asked."""
+    cut_probability: float = 0.0
+    """Of that label."""
 
     def __post_init__(self) -> None:
         premise, hypothesis = self.shape
@@ -55,15 +63,31 @@ class Alignment:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(words of the premise, words of the hypothesis)"""
-        premise, hypothesis = (len(spans) for spans in self.spans.values())
+        """(words of the premise, words of the hypothesis); sealed: one more of each."""
+        premise, hypothesis = (len(spans) + self.sealed for spans in self.spans.values())
         return premise, hypothesis
 
     @property
     def words(self) -> tuple[list[str], list[str]]:
-        """Of the premise and of the hypothesis."""
-        first, second = ([self.texts[name][a:b] for a, b in spans] for name, spans in self.spans.items())
+        """Of the premise and of the hypothesis; sealed: after a name for the special tokens."""
+        extra = [SPECIAL] if self.sealed else []
+        first, second = (extra + [self.texts[name][a:b] for a, b in spans] for name, spans in self.spans.items())
         return first, second
+
+    @property
+    def needed(self) -> bool | None:
+        """Whether the prediction needs alignments at all: without any the label is another. None where nobody asked."""
+        return self.cut_label != self.target if self.cut_label else None
+
+    @property
+    def need(self) -> str:
+        """The same in words; empty where nobody asked."""
+        if not self.cut_label:
+            return ""
+        what = "all word pairs and what words read from special tokens" if self.sealed else "all word pairs"
+        if self.needed:
+            return f"It needs alignments: cut {what}, and the model says {self.cut_label} ({self.cut_probability:.2f})."
+        return f"It needs no alignment: cut {what}, and the model still says {self.cut_label} ({self.cut_probability:.2f})."
 
     @property
     def matrix(self) -> Float[np.ndarray, "premise hypothesis"]:

@@ -3,11 +3,24 @@
 A mask has one cell per word pair and multiplies every co-attention weight between tokens of the two words (both directions; all
 layers and heads of a transformer). Models with a co-attention of their own (`CoAttentionModel`) do what the mask cannot change
 once; in a transformer every layer depends on the mask, so there each mask is a row of the batch.
+
+**Sealed masks.** An ordinary mask leaves special tokens ([CLS], [SEP]) open, and by them information passes from sentence to
+sentence. A sealed mask has one more row and column, both first: cell (0, j) is what hypothesis word j gets from special tokens,
+cell (i, 0) what premise word i gets from them, cell (0, 0) what special tokens of the two sentences exchange where they belong
+to one (DA, ESIM). Under a sealed mask of zeros
+
+- *transformers*: a word computes from the words of its own sentence and from nothing else, in every layer. What special tokens
+  read stays open, for that is how [CLS] gathers what it classifies; but no word reads it back. The mask acts before the softmax
+  (multiplied and renormalised), because a weight that is cut after it still sits in the denominators of the others. Positions
+  stay as they are, so the hypothesis still shows how long the premise is.
+- *DA, ESIM*: neither sentence receives anything from the other before the classifier compares their summaries. The mask acts
+  after the softmax as ever: without a partner there is nothing to renormalise. So where some cell of a word is kept, how much
+  weight it has still depends on the words that are cut.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -22,16 +35,21 @@ from whence.models.encoding import Encoded
 from whence.models.pairs import Attended, CoAttentionModel, block
 
 
-def pair_shape(encoded: Encoded) -> tuple[int, int]:
-    """(words of the premise, words of the hypothesis)"""
-    premise, hypothesis = (len(spans) for spans in encoded.spans)
+def pair_shape(encoded: Encoded, sealed: bool = False) -> tuple[int, int]:
+    """(words of the premise, words of the hypothesis), one more of each in a sealed mask."""
+    premise, hypothesis = (len(spans) + sealed for spans in encoded.spans)
     return premise, hypothesis
 
 
-def read_cells(encoded: Encoded) -> Bool[np.ndarray, "premise hypothesis"]:
+def read_cells(encoded: Encoded, sealed: bool = False) -> Bool[np.ndarray, "premise hypothesis"]:
     """Word pairs of which the model reads both words; the mask of any other changes nothing."""
     seen, premise = encoded.seen, len(encoded.spans[0])
-    return np.outer(seen[:premise], seen[premise:])
+    first, second = seen[:premise], seen[premise:]
+    if sealed and first.any() and second.any():
+        first, second = np.append(True, first), np.append(True, second)
+    elif sealed:
+        return np.zeros(pair_shape(encoded, sealed), dtype=bool)
+    return np.outer(first, second)
 
 
 def known_cells(encoded: Encoded) -> Bool[np.ndarray, "premise hypothesis"]:
@@ -43,15 +61,31 @@ def known_cells(encoded: Encoded) -> Bool[np.ndarray, "premise hypothesis"]:
     return cells
 
 
-def _cells_of_tokens(encoded: Encoded, width: int, tokens: int, none: int) -> Int[np.ndarray, "tokens tokens"]:
-    """The number of the cell (premise word × width + hypothesis word) that each token pair belongs to, in both directions."""
-    premise = len(encoded.spans[0])
+def _cells_of_tokens(encoded: Encoded, width: int, tokens: int, none: int, sealed: bool, own: bool) -> Int[np.ndarray, "t t"]:
+    """The number of the cell (row × width + column) that each token pair belongs to: query × key.
+
+    Sealed: the special tokens are row and column 0. In models with a co-attention of their own (`own`) they have a side, and
+    token pairs across are cells in both directions; in transformers only what words read is a cell.
+    """
+    premise, column = len(encoded.spans[0]), int(sealed)
     first = np.flatnonzero((encoded.word >= 0) & (encoded.field == 0))
     second = np.flatnonzero((encoded.word >= 0) & (encoded.field == 1))
+    rows, columns = encoded.word[first] + column, encoded.word[second] - premise + column
     cells = np.full((tokens, tokens), none, dtype=np.int64)
-    number = encoded.word[first][:, None] * width + (encoded.word[second] - premise)[None, :]
+    number = rows[:, None] * width + columns[None, :]
     cells[np.ix_(first, second)] = number
     cells[np.ix_(second, first)] = number.T
+    if sealed:
+        special = np.flatnonzero(encoded.word < 0)
+        if own:
+            side = np.zeros(len(encoded), dtype=int) if encoded.types is None else encoded.types
+            first_special, second_special = special[side[special] == 0], special[side[special] == 1]
+            cells[np.ix_(first_special, second_special)] = 0
+            cells[np.ix_(first, second_special)] = rows[:, None] * width
+            cells[np.ix_(first_special, second)] = columns[None, :]
+        else:
+            cells[np.ix_(first, special)] = rows[:, None] * width
+            cells[np.ix_(second, special)] = columns[:, None]
     return cells
 
 
@@ -65,20 +99,21 @@ class MaskedPairs:
     batch: Batch
     cells: Int[Tensor, "pairs tokens tokens"]
     state: Attended | None
+    sealed: bool = False
 
     @classmethod
-    def of(cls, classifier: Classifier, encoded: Sequence[Encoded]) -> "MaskedPairs":
+    def of(cls, classifier: Classifier, encoded: Sequence[Encoded], sealed: bool = False) -> "MaskedPairs":
         classifier.check(frozenset({"alignment"}))
-        premise, hypothesis = np.array([pair_shape(e) for e in encoded]).max(axis=0).tolist()
+        premise, hypothesis = np.array([pair_shape(e, sealed) for e in encoded]).max(axis=0).tolist()
         batch = collate(encoded, classifier.pad_id, classifier.device)
-        tokens = batch.input_ids.shape[1]
-        rows = [_cells_of_tokens(e, hypothesis, tokens, premise * hypothesis) for e in encoded]
+        tokens, own = batch.input_ids.shape[1], isinstance(classifier.model, CoAttentionModel)
+        rows = [_cells_of_tokens(e, hypothesis, tokens, premise * hypothesis, sealed, own) for e in encoded]
         cells, state = torch.from_numpy(np.stack(rows)).to(classifier.device), None
         if isinstance(classifier.model, CoAttentionModel):
             with as_it_is(classifier.model), torch.no_grad():
                 state = classifier.model.before_alignment(**batch.inputs())
             cells = block(cells, state.pair)
-        return cls(classifier, encoded, (premise, hypothesis), batch, cells, state)
+        return cls(classifier, encoded, (premise, hypothesis), batch, cells, state, sealed)
 
     def __len__(self) -> int:
         return len(self.encoded)
@@ -95,7 +130,7 @@ class MaskedPairs:
         state = None if self.state is None else self.state.take(index)
         first, second = (tokens, tokens) if state is None else state.to_b.shape[1:]
         cells = self.cells[index, :first, :second]
-        return MaskedPairs(self.classifier, [self.encoded[i] for i in rows], self.shape, batch, cells, state)
+        return replace(self, encoded=[self.encoded[i] for i in rows], batch=batch, cells=cells, state=state)
 
     def logits(self, masks: Float[Tensor, "pairs masks premise hypothesis"]) -> Float[Tensor, "pairs masks labels"]:
         """Every pair under each of its masks; differentiable in the masks, never in the weights."""
@@ -107,7 +142,8 @@ class MaskedPairs:
                 return model.after_alignment(self.state, by_token)
             count = masks.shape[1]
             inputs = {name: values.repeat_interleave(count, 0) for name, values in self.batch.inputs().items()}
-            with tapped(model, Tap(model.config.num_hidden_layers, multiply=by_token.flatten(0, 1)[:, None])):
+            tap = Tap(model.config.num_hidden_layers, by_token.flatten(0, 1)[:, None], renormalise=self.sealed)
+            with tapped(model, tap):
                 return model(**inputs).logits.unflatten(0, (-1, count))
 
     def _by_token(self, masks: Tensor) -> Float[Tensor, "pairs masks a_tokens b_tokens"]:
@@ -134,15 +170,21 @@ class MaskedPairs:
             with as_it_is(self.classifier.model), torch.no_grad(), tapped(self.classifier.model, tap):
                 self.classifier.model(**self.batch.inputs())
             weights = torch.stack(tap.seen).mean(0)
-        return [_between_words(e, w.cpu().double().numpy()) for e, w in zip(self.encoded, weights, strict=True)]
+        return [_between_words(e, w.cpu().double().numpy(), self.sealed) for e, w in zip(self.encoded, weights, strict=True)]
 
 
-def _between_words(encoded: Encoded, weights: Float[np.ndarray, "tokens tokens"]) -> Float[np.ndarray, "premise hypothesis"]:
+def _between_words(
+    encoded: Encoded, weights: Float[np.ndarray, "tokens tokens"], sealed: bool
+) -> Float[np.ndarray, "premise hypothesis"]:
+    """Sealed: in row and column 0 what words give to special tokens, which are read by words and not the other way round."""
     of = (encoded.word[:, None] == np.arange(encoded.word_count)).astype(np.float64)  # tokens × words
-    pieces = np.maximum(of.sum(0), 1)
-    by_word = (of.T / pieces[:, None]) @ weights[: len(encoded), : len(encoded)] @ of
-    premise = len(encoded.spans[0])
-    return (by_word[:premise, premise:] + by_word[premise:, :premise].T) / 2
+    shares, weights = of.T / np.maximum(of.sum(0), 1)[:, None], weights[: len(encoded), : len(encoded)]
+    by_word, premise = shares @ weights @ of, len(encoded.spans[0])
+    both = (by_word[:premise, premise:] + by_word[premise:, :premise].T) / 2
+    if not sealed:
+        return both
+    to_special = shares @ weights[:, encoded.word < 0].sum(1)
+    return np.block([[np.zeros((1, 1)), to_special[None, premise:]], [to_special[:premise, None], both]])
 
 
 @dataclass

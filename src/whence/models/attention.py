@@ -29,6 +29,8 @@ class Tap:
 
     layers: int
     multiply: Float[Tensor, "batch 1 tokens tokens"] | None = None
+    renormalise: bool = False
+    """After multiplying, rows add up to 1 again: the same as masking before the softmax."""
     pooled_row: Float[Tensor, "batch tokens"] | None = None
     pooled_at: Tensor | None = None
     """int[batch]: the position whose attention is pooled ([CLS], or the last token of a decoder)."""
@@ -40,6 +42,8 @@ class Tap:
         self.calls += 1
         if self.multiply is not None:
             weights = weights * self.multiply.to(weights.dtype)
+            if self.renormalise:
+                weights = weights / weights.sum(-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
         if self.calls == self.layers:
             if self.pooled_row is not None and self.pooled_at is not None:
                 rows = torch.arange(weights.shape[2], device=weights.device)[None, :] == self.pooled_at[:, None]

@@ -7,10 +7,13 @@ Time is estimated from a few real batches of the user's own examples.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from whence.models import Encoded, Generated, Label, Port, Text
+from whence.models.alignment import pair_shape
+from whence.run.masks import Logits, Pass
 from whence.run.runner import Request, Runner
 
 
@@ -25,6 +28,19 @@ class DryRunner(Runner):
         if asked:
             zeros["choice"] = np.zeros((rows, max(asked)), dtype=np.int64)
         return {"scores": np.zeros((rows, 1 if asked else len(self.classifier.labels)), dtype=np.float32), **zeros}
+
+    def _execute_masks(self, one: Pass) -> tuple[Logits, np.ndarray | None]:
+        """Noise: a search among masks goes on only where some are better than others."""
+        rows, longest = len(one.rows), max(map(len, one.masks))
+        shape = np.array([pair_shape(e, one.group.sealed) for e in one.group.encoded]).max(axis=0)
+        inside = one.losses is not None or one.reads_co_attention
+        logits = self._noise.standard_normal((rows, longest, len(self.classifier.labels)))
+        logits[..., 0] += 3.0  # the label is mostly kept: it is the first, as in the passes without a mask
+        return logits, self._noise.standard_normal((rows, longest, *shape)) if inside else None
+
+    @cached_property
+    def _noise(self) -> np.random.Generator:
+        return np.random.default_rng(0)
 
     def _write(self, requests: list[Request]) -> list[Generated]:
         """As long as is allowed: an upper bound."""

@@ -12,16 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Float
 
 from whence.errors import BadInput
 from whence.models import UNCHANGED, Encoded, Generated, Intervention, Label, Port, Target, Text
+from whence.models.alignment import MaskedPairs
+from whence.models.classifier import Classifier
+from whence.models.pairs import CoAttentionModel
 from whence.models.port import BACKWARD
+from whence.run.masks import Logits, Masked, MaskedResult, Pass, Passes, masked_pass
 
-BATCH_TOKENS = 2048
+BATCH_TOKENS, MASK_TOKENS = 2048, 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +70,7 @@ class Result:
 
 
 Returned = TypeVar("Returned")
-Steps = Generator[list[Request], list[Result], Returned]
+Steps = Generator[list[Any], list[Any], Returned]
 """What an explainer or measure is for one example: yields requests, is sent their results, returns its value."""
 
 Tick = Callable[[int], None]
@@ -91,10 +95,12 @@ class Runner:
     def __init__(self, classifier: Port, token_budget: int | None = None, remembered: int = 100_000) -> None:
         self.classifier = classifier
         self.token_budget = token_budget or classifier.batch_tokens or BATCH_TOKENS
+        self.mask_budget = token_budget or classifier.batch_tokens or MASK_TOKENS
         self.remembered = remembered
         self.paid = Paid()
         self._memory: dict[bytes, Result] = {}
         self._ledger: dict[bytes, bool] | None = None
+        self._passes = Passes(self._masked)
 
     def predict(self, encoded: Sequence[Encoded], tick: Tick | None = None) -> list[Result]:
         """The model as it is, on every example."""
@@ -103,6 +109,7 @@ class Runner:
     def forget(self) -> None:
         """What is remembered is of no use once the weights have changed."""
         self._memory.clear()
+        self._passes.forget()
 
     @contextmanager
     def ledger(self) -> Iterator[Callable[[], tuple[int, int]]]:
@@ -114,6 +121,34 @@ class Runner:
             yield lambda: (len(noted), sum(noted.values()))
         finally:
             self._ledger = None
+
+    def run_masks(self, requests: Sequence[Masked]) -> list[MaskedResult]:
+        """Passes under alignment masks, in the order of the requests (run/masks.py). None is remembered."""
+        if not requests:
+            return []
+        self.classifier.check(frozenset({"alignment"}))
+        self.paid.requests += sum(len(r.masks) for r in requests)
+        if self._ledger is not None:
+            self._ledger.update((key, r.loss is not None) for r in requests for key in _mask_keys(r))
+        own = isinstance(self.classifier, Classifier) and isinstance(self.classifier.model, CoAttentionModel)
+        # a transformer keeps every layer for a backward pass; our own models only what comes after the co-attention
+        return self._passes.answer(requests, self.mask_budget, self.mask_budget // (1 if own else 4))
+
+    def _masked(self, one: Pass) -> tuple[Logits, np.ndarray | None]:
+        self.paid.forward += one.count
+        self.paid.backward += one.count if one.losses is not None else 0
+        self.paid.tokens += one.tokens
+        started = time.perf_counter()
+        found = self._execute_masks(one)
+        self.paid.model_seconds += time.perf_counter() - started
+        return found
+
+    def _execute_masks(self, one: Pass) -> tuple[Logits, np.ndarray | None]:
+        group = one.group
+        if group.pairs is None:
+            assert isinstance(self.classifier, Classifier), "only classifiers honour an alignment"
+            group.pairs = MaskedPairs.of(self.classifier, group.encoded, group.sealed)
+        return masked_pass(one, group.pairs)
 
     def run(self, requests: Sequence[Request], tick: Tick | None = None) -> list[Result]:
         """Results in the order of the requests. `tick(n)` is called when n more of them are answered."""
@@ -162,10 +197,17 @@ class Runner:
             advance(i, None)
         while len(returned) < len(running):
             open_ = [(i, requests) for i, requests in enumerate(asked) if requests is not None]
-            results = iter(self.run([request for _, requests in open_ for request in requests]))
+            results = iter(self._answers([request for _, requests in open_ for request in requests]))
             for i, requests in open_:
                 advance(i, [next(results) for _ in requests])
         return [returned[i] for i in range(len(running))]
+
+    def _answers(self, requests: list[Any]) -> list[Any]:
+        """Of requests of both kinds, in their order."""
+        under_masks = [isinstance(request, Masked) for request in requests]
+        masked = iter(self.run_masks([r for r, is_masked in zip(requests, under_masks, strict=True) if is_masked]))
+        plain = iter(self.run([r for r, is_masked in zip(requests, under_masks, strict=True) if not is_masked]))
+        return [next(masked if is_masked else plain) for is_masked in under_masks]
 
     def _batches(self, todo: list[tuple[bytes, Request]]) -> Iterable[list[tuple[bytes, Request]]]:
         """Groups that set the same fields, sorted by length (longest first, so that running out of memory shows at once)."""
@@ -231,6 +273,15 @@ def _size(request: Request) -> int:
         return _length(request)
     after = len(request.target.ids) if isinstance(request.target, Text) else sum(map(len, request.encoded.candidates))
     return _length(request) + after
+
+
+def _mask_keys(request: Masked) -> Iterator[bytes]:
+    of = hashlib.blake2b(request.encoded.ids.tobytes() + request.encoded.word.tobytes(), digest_size=16)
+    of.update(repr((type(request.ask).__name__, request.sealed)).encode())
+    for mask in request.masks:
+        key = of.copy()
+        key.update(np.ascontiguousarray(mask).tobytes())
+        yield key.digest()
 
 
 def _length(request: Request) -> int:

@@ -6,23 +6,12 @@ Transformers: the two cross-sentence blocks of the attention, averaged over laye
 pieces and is attended to as their sum. The baseline of Jiang et al. 2021. Cost: 1 forward pass.
 """
 
-from collections.abc import Sequence
-
-import numpy as np
-
-from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk
-from whence.run import Tick
-from whence.run.masks import MaskRunner
+from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, by_masks
+from whence.run.masks import CO_ATTENTION, MaskSteps
 
 
-def co_attention_cells(asks: Sequence[PairAsk], masks: MaskRunner, tick: Tick | None) -> list[Cells]:
-    found = [Cells(np.zeros(ask.shape)) for ask in asks]
-    for numbers, pairs in masks.groups():
-        for i, weights in zip(numbers, pairs.co_attention(), strict=True):
-            found[i] = Cells(weights)
-        if tick:
-            tick(len(numbers))
-    return found
+def co_attention_steps(ask: PairAsk) -> MaskSteps[Cells]:
+    return Cells((yield CO_ATTENTION))
 
 
 METHODS = [
@@ -32,6 +21,6 @@ METHODS = [
         "How much the model itself aligns the two words.",
         "Parikh et al. 2016; Chen et al. 2017",
         "1 forward",
-        co_attention_cells,
+        by_masks(co_attention_steps),
     )
 ]

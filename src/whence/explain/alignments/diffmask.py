@@ -6,6 +6,9 @@ The FFN has one hidden tanh layer and is trained on training pairs with AREC's l
 pair and step; the model stays frozen. Sub-words: a word's vector is the mean of its pieces. A gate belongs to one model and is
 kept as safetensors (`trained_gate`); explaining is one pass through it. The last layer starts at log α = 1: gates start open.
 
+**When it stops.** The papers do not say. Here: when its own loss is flat, that is when for `patience` epochs the mean loss of
+an epoch has not been below 0.99 × the best before (`flat` = 0.01), or after `epochs`. The losses are kept beside the gate.
+
 Cost: no pass of the model; training: epochs × (forward + backward) of every training pair.
 """
 
@@ -21,13 +24,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from whence.errors import BadInput
-from whence.explain.alignments.descent import padded
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, pair_asks
 from whence.explain.alignments.objective import GATES, WEIGHT, fidelity, size
 from whence.models import Classifier, Encoded
-from whence.models.alignment import MaskedPairs
-from whence.run import Tick, cache_folder, digest, read_json, whole, write_atomically
-from whence.run.masks import MaskRunner
+from whence.run import Runner, Tick, cache_folder, digest, read_json, whole, write_atomically
+from whence.run.masks import Loss, Masked, Slopes
 
 OPEN = 1.0
 
@@ -37,7 +38,10 @@ class GateSettings:
     """The papers give no sizes; these are ours."""
 
     hidden: int = 200
-    epochs: int = 2
+    epochs: int = 40
+    """At most."""
+    flat: float = 0.01
+    patience: int = 3
     batch_size: int = 32
     learning_rate: float = 1e-3
     seed: int = 0
@@ -83,36 +87,70 @@ def trained_gate(classifier: Classifier, encoded: Sequence[Encoded], settings: G
     key = {"model": classifier.fingerprint, "pairs": digest([e.example for e in encoded]), **asdict(settings)}
     folder = cache_folder("diffmask", key)
     if not (folder / "gate.json").exists():
-        gate = train_gate(classifier, encoded, settings)
+        gate, losses = train_gate(Runner(classifier), encoded, settings)
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "gate.safetensors", lambda path: save_file(gate.state_dict(), path))
-        write_atomically(folder / "gate.json", lambda path: path.write_text(json.dumps(key), encoding="utf-8"))
+        write_atomically(
+            folder / "gate.json", lambda path: path.write_text(json.dumps({**key, "losses": losses}), encoding="utf-8")
+        )
     return folder
 
 
-def train_gate(classifier: Classifier, encoded: Sequence[Encoded], settings: GateSettings) -> Gate:
-    asks = [ask for ask in pair_asks(classifier, encoded) if ask.read.any()]
+def train_gate(runner: Runner, encoded: Sequence[Encoded], settings: GateSettings) -> tuple[Gate, list[float]]:
+    """The gate, and its mean loss in every epoch."""
+    classifier = runner.classifier
+    assert isinstance(classifier, Classifier)
+    asks = [ask for ask in pair_asks(runner, encoded) if ask.read.any()]
     torch_random, draw = torch.Generator().manual_seed(settings.seed), np.random.default_rng(settings.seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         gate = Gate(classifier.embedding_dim, settings.hidden).to(classifier.device)
     adam = torch.optim.Adam(gate.parameters(), lr=settings.learning_rate)
-    for _ in range(settings.epochs):
-        order = draw.permutation(len(asks))
+    losses: list[float] = []
+    while asks and len(losses) < settings.epochs and not _flat(losses, settings):
+        order, total = draw.permutation(len(asks)), 0.0
         for start in range(0, len(order), settings.batch_size):
             batch = [asks[i] for i in order[start : start + settings.batch_size]]
-            pairs = MaskedPairs.of(classifier, [ask.encoded for ask in batch])
-            log_alpha = gate_log_alpha(gate, classifier, pairs.encoded)
-            uniform = torch.rand(log_alpha.shape, generator=torch_random).to(log_alpha.device)
-            logits = pairs.logits(GATES.sample(log_alpha, uniform)[:, None])[:, 0]
-            base = torch.tensor(np.stack([ask.logits for ask in batch]), dtype=torch.float32, device=logits.device)
-            kept = (logits.argmax(-1) == base.argmax(-1)).float()
-            read = padded([ask.read for ask in batch], pairs)
-            loss = (fidelity(logits, base) + WEIGHT * kept * size(log_alpha, read)).mean()
-            adam.zero_grad()
-            loss.backward()
-            adam.step()
-    return gate.eval()
+            total += _train_step(runner, classifier, gate, adam, batch, torch_random) * len(batch)
+        losses.append(total / len(asks))
+    return gate.eval(), losses
+
+
+def _flat(losses: Sequence[float], settings: GateSettings) -> bool:
+    recent = settings.patience
+    return len(losses) > recent and min(losses[-recent:]) > (1 - settings.flat) * min(losses[:-recent])
+
+
+def _train_step(
+    runner: Runner, classifier: Classifier, gate: Gate, adam: torch.optim.Adam, batch: list[PairAsk], draw: torch.Generator
+) -> float:
+    log_alpha = gate_log_alpha(gate, classifier, [ask.encoded for ask in batch])
+    masks = GATES.sample(log_alpha, torch.rand(log_alpha.shape, generator=draw).to(log_alpha.device))
+    inside = [tuple(slice(0, n) for n in ask.shape) for ask in batch]
+    asked = masks.detach().cpu().numpy()
+    found = runner.run_masks(
+        [
+            Masked(ask.encoded, Slopes(asked[row][cells][None], _distance(ask)))
+            for row, (ask, cells) in enumerate(zip(batch, inside, strict=True))
+        ]
+    )
+    loss = log_alpha.new_zeros(())
+    value = 0.0
+    for row, (ask, cells, result) in enumerate(zip(batch, inside, found, strict=True)):
+        logits, slopes = result.answer
+        kept = float(logits[0].argmax() == ask.target)
+        small = WEIGHT * kept * size(log_alpha[row][cells], torch.from_numpy(ask.read).to(log_alpha))
+        loss = loss + (masks[row][cells] * torch.from_numpy(slopes[0]).to(log_alpha)).sum() + small
+        value += float(np.linalg.norm(logits[0] - ask.logits)) + float(small.detach())
+    adam.zero_grad()
+    (loss / len(batch)).backward()
+    adam.step()
+    return value / len(batch)
+
+
+def _distance(ask: PairAsk) -> Loss:
+    base = torch.from_numpy(ask.logits).float()
+    return lambda logits, _: fidelity(logits.float(), base.to(logits.device))
 
 
 def load_gate(folder: Path, classifier: Classifier) -> Gate:
@@ -127,19 +165,22 @@ def load_gate(folder: Path, classifier: Classifier) -> Gate:
     return gate.to(classifier.device).eval()
 
 
-def diffmask_cells(asks: Sequence[PairAsk], masks: MaskRunner, tick: Tick | None, gate: str) -> list[Cells]:
+def diffmask_cells(asks: Sequence[PairAsk], runner: Runner, tick: Tick | None, gate: str) -> list[Cells]:
     if not gate:
         raise BadInput("diffmask needs a trained gate; expected the parameter 'gate': a folder that trained_gate made")
-    loaded = load_gate(Path(gate), masks.classifier)
-    found = [Cells(np.zeros(ask.shape), np.zeros(ask.shape, dtype=bool)) for ask in asks]
-    for numbers, pairs in masks.groups():
-        with torch.no_grad():
-            log_alpha = gate_log_alpha(loaded, masks.classifier, pairs.encoded).double().cpu().numpy()
-        for row, i in enumerate(numbers):
-            scores = log_alpha[row, : asks[i].shape[0], : asks[i].shape[1]] * asks[i].read
-            found[i] = Cells(scores, scores > 0)
+    if any(ask.sealed for ask in asks):
+        raise BadInput("diffmask knows no sealed masks: its gate reads words, and special tokens are none")
+    classifier = runner.classifier
+    assert isinstance(classifier, Classifier)
+    loaded, found = load_gate(Path(gate), classifier), []
+    for ask in asks:
+        scores = np.zeros(ask.shape)
+        if ask.read.any():
+            with torch.no_grad():
+                scores = gate_log_alpha(loaded, classifier, [ask.encoded])[0].double().cpu().numpy() * ask.read
+        found.append(Cells(scores, scores > 0))
         if tick:
-            tick(len(numbers))
+            tick(1)
     return found
 
 
@@ -153,6 +194,5 @@ METHODS = [
         diffmask_cells,
         {"gate": ""},
         makes_mask=True,
-        passes=lambda p, h, given: (0, 0),
     )
 ]

@@ -17,7 +17,7 @@ from rich.console import Group
 from rich.text import Text
 
 from whence.errors import BadInput, visible
-from whence.explain.alignment import Alignment
+from whence.explain.alignment import SPECIAL, Alignment
 from whence.explain.alignments.rectangles import Rectangle, phrase_pairs
 from whence.explain.draw import AGAINST, FOR, strengths
 from whence.run import write_atomically
@@ -46,7 +46,7 @@ def shading(alignment: Alignment) -> Float[np.ndarray, "premise hypothesis"]:
 def pairs_in_words(alignment: Alignment) -> list[tuple[str, str]]:
     """The phrase pairs of the mask; without a mask, the word pairs with the highest scores."""
     if alignment.kept is not None:
-        return phrase_pairs(alignment.kept, alignment.texts, alignment.spans)
+        return phrase_pairs(alignment.kept, alignment.texts, alignment.spans, [SPECIAL] if alignment.sealed else [])
     best = np.argsort(-alignment.matrix, axis=None, kind="stable")[:_TOP_PAIRS]
     premise, hypothesis = alignment.words
     return [(premise[i], hypothesis[j]) for i, j in zip(*np.unravel_index(best, alignment.shape), strict=True)]
@@ -69,6 +69,8 @@ def matrix_text(alignment: Alignment) -> Group:
     names, shades = letters(len(found)), shading(alignment)
     lines = [Text(f"{visible(alignment.id)}  ", style="dim") + Text(visible(alignment.target), style="bold")
              + Text(f" {alignment.probability:.3f}  {alignment.method}", style="dim")]  # fmt: skip
+    if alignment.need:
+        lines.append(Text(visible(alignment.need)))
     for columns in _blocks(widths, WIDTH - margin):
         lines.append(
             Text(" " * margin).append_text(Text("".join(" " + set_cell_size(hypothesis[j], widths[j]) for j in columns)))
@@ -167,9 +169,10 @@ def matrix_html(alignment: Alignment) -> str:
         for mark, (first, second) in zip(marks, said, strict=True)
     )
     head = f"<b>{html.escape(visible(alignment.target))}</b> {alignment.probability:.3f}"
+    need = f"<p>{html.escape(visible(alignment.need))}</p>" if alignment.need else ""
     return (
         f'<figure class="whence-alignment" style="margin:0"><figcaption><small>{html.escape(visible(alignment.method))} · '
-        f'{head}</small></figcaption><div style="overflow-x:auto">{matrix_svg(alignment)}</div>'
+        f'{head}</small>{need}</figcaption><div style="overflow-x:auto">{matrix_svg(alignment)}</div>'
         f'<ul style="list-style:none;padding:0">{items or "<li>no word pair is kept</li>"}</ul></figure>'
     )
 

@@ -76,10 +76,18 @@ def phrase(text: str, spans: Sequence[Span], start: int, end: int) -> str:
 
 
 def phrase_pairs(
-    mask: Bool[np.ndarray, "premise hypothesis"], texts: Mapping[str, str], spans: Mapping[str, Sequence[Span]]
+    mask: Bool[np.ndarray, "premise hypothesis"],
+    texts: Mapping[str, str],
+    spans: Mapping[str, Sequence[Span]],
+    before: Sequence[str] = (),
 ) -> list[tuple[str, str]]:
-    """The rectangles in words: ("walk through", "car driving")."""
+    """The rectangles in words: ("walk through", "car driving"). `before` names rows and columns that stand before the words."""
     (first, rows), (second, columns) = spans.items()
+
+    def said(text: str, spans_: Sequence[Span], start: int, end: int) -> str:
+        words = [phrase(text, spans_, max(start - len(before), 0), end - len(before))] if end > len(before) else []
+        return " ".join([*before[start:end], *words])
+
     return [
-        (phrase(texts[first], rows, r.top, r.bottom), phrase(texts[second], columns, r.left, r.right)) for r in rectangles(mask)
+        (said(texts[first], rows, r.top, r.bottom), said(texts[second], columns, r.left, r.right)) for r in rectangles(mask)
     ]

@@ -21,7 +21,7 @@ from whence.models import Classifier, Encoded, Intervention
 from whence.models.alignment import known_cells
 from whence.run import Request, Result, Runner
 from whence.run.engine import Rows
-from whence.run.masks import MaskRunner
+from whence.run.masks import drive_masks
 from whence.studies.alignment.models import Subject, chosen_pairs
 from whence.studies.alignment.settings import PAIRED_CORPORA, ROLE_CORPUS
 from whence.studies.kit.corpora import opened
@@ -106,7 +106,7 @@ def explain(subject: Subject, corpus: str, method: str, numbers: list[int], fide
     classifier, known, pairs = subject.classifier, ALIGNMENT_METHODS[method], subject.pairs(corpus)
     chosen = [pairs[number] for number in numbers]
     encoded = classifier.encode([e for e in chosen if fidelity is None or e.id in fidelity])
-    runner, masks = Runner(classifier), MaskRunner(classifier, encoded)
+    runner = Runner(classifier)
     parameters = {**subject.settings.parameters.get(method, {}), **subject.target.parameters.get(method, {})}
     if method == "diffmask":
         parameters["gate"] = subject.gate()
@@ -118,16 +118,16 @@ def explain(subject: Subject, corpus: str, method: str, numbers: list[int], fide
     else:
         assert fidelity is not None, "a rationale is induced at AREC's fidelity"
         thresholds = [fidelity[e.example.id] + MARGIN for e in encoded]
-        kept = masks.drive([induce_steps(*one) for one in zip(asks, scores, thresholds, strict=True)])
+        kept = drive_masks(runner, encoded, [induce_steps(*one) for one in zip(asks, scores, thresholds, strict=True)])
     gold = [
         known_cells(e) if corpus in PAIRED_CORPORA else np.zeros(ask.shape, dtype=bool)
         for e, ask in zip(encoded, asks, strict=True)
     ]
     measured = zip(
         encoded, alignments, kept, gold,
-        masks.drive([aorc_steps(*one) for one in zip(asks, scores, strict=True)]),
-        masks.drive([quality_steps(*one) for one in zip(asks, kept, strict=True)]),
-        masks.drive([found_pair_steps(k, g, ask.logits) for k, g, ask in zip(kept, gold, asks, strict=True)]),
+        drive_masks(runner, encoded, [aorc_steps(*one) for one in zip(asks, scores, strict=True)]),
+        drive_masks(runner, encoded, [quality_steps(*one) for one in zip(asks, kept, strict=True)]),
+        drive_masks(runner, encoded, [found_pair_steps(k, g, ask.logits) for k, g, ask in zip(kept, gold, asks, strict=True)]),
         runner.predict(encoded), strict=True,
     )  # fmt: skip
     return [

@@ -1,0 +1,204 @@
+"""AREC's masks are local minima: all masks of tiny pairs are tried. Neighbours and sizes against plain loops."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from tiny import MODELS
+
+from whence.data import Example
+from whence.errors import BadInput
+from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments, pair_asks
+from whence.explain.alignments.descent import LEAST_GAIN, descend_steps
+from whence.explain.alignments.neighbours import flip_sizes, neighbours, sizes, top_masks
+from whence.explain.alignments.objective import WEIGHT
+from whence.models import Classifier, Encoded
+from whence.models.alignment import MaskedPairs
+from whence.run import Runner
+from whence.run.masks import drive_masks
+
+WORDS = [
+    "the",
+    "old",
+    "cat",
+    "sat",
+    "quietly",
+    "on",
+    "a",
+    "very",
+    "small",
+    "mat",
+    "dog",
+    "slept",
+    "good",
+    "such",
+    "film",
+    "storm",
+]
+
+
+@pytest.fixture(scope="module", params=["decomposable", "esim", "bert"])
+def reader(request: pytest.FixtureRequest) -> Classifier:
+    torch.manual_seed(4)
+    return MODELS[request.param]()
+
+
+def some_pairs(count: int) -> list[Example]:
+    draw = np.random.default_rng(1)
+    texts = [[" ".join(draw.choice(WORDS, 3, replace=False)) for _ in range(2)] for _ in range(count)]
+    return [Example(str(i), {"premise": p, "hypothesis": h}) for i, (p, h) in enumerate(texts)]
+
+
+def all_masks(rows: int, columns: int) -> np.ndarray:
+    return np.array(list(product([False, True], repeat=rows * columns))).reshape(-1, rows, columns)
+
+
+def plain_size(mask: np.ndarray) -> int:
+    windows = [mask[i : i + 2, j : j + 2].sum() for i in range(mask.shape[0] - 1) for j in range(mask.shape[1] - 1)]
+    return int(mask.sum()) + sum(int(n) == 3 for n in windows)
+
+
+def objectives(classifier: Classifier, encoded: Encoded, masks: np.ndarray) -> np.ndarray:
+    """Of every mask; ∞ where the label is lost. Straight from the model."""
+    [base] = Runner(classifier).predict([encoded])
+    pairs = MaskedPairs.of(classifier, [encoded])
+    with torch.no_grad():
+        logits = pairs.logits(torch.from_numpy(masks.astype(np.float32))[None])[0].double().numpy()
+    distance = np.linalg.norm(logits - base.logits, axis=1)
+    return np.where(logits.argmax(1) == base.label, distance + WEIGHT * np.array([plain_size(m) for m in masks]), np.inf)
+
+
+def test_no_flip_row_column_or_rectangle_improves_and_the_best_of_all_masks_is_found(reader: Classifier) -> None:
+    encoded = reader.encode(some_pairs(12))
+    found = explain_alignments(reader, encoded, ALIGNMENT_METHODS["arec"])
+    masks = all_masks(3, 3)
+    number = {mask.tobytes(): i for i, mask in enumerate(masks)}
+    best = 0
+    for e, alignment in zip(encoded, found, strict=True):
+        values = objectives(reader, e, masks)
+        assert alignment.kept is not None
+        mine = values[number[alignment.kept.tobytes()]]
+        assert alignment.notes["objective"] == pytest.approx(mine, abs=1e-4)
+        for other in neighbours(alignment.kept):
+            assert values[number[other.tobytes()]] > mine - LEAST_GAIN - 1e-5
+        best += mine < values.min() + 1e-3
+    assert best >= 11  # of 12: a local minimum need not be the best of all
+
+
+def test_every_start_ends_in_a_local_minimum(reader: Classifier) -> None:
+    encoded = reader.encode(some_pairs(4))
+    masks = all_masks(3, 3)
+    number = {mask.tobytes(): i for i, mask in enumerate(masks)}
+    for ask in pair_asks(reader, encoded):
+        values = objectives(reader, ask.encoded, masks)
+        for start in (np.zeros((3, 3)), np.ones((3, 3)), np.eye(3)):
+            [reached] = drive_masks(Runner(reader), [ask.encoded], [descend_steps(ask, [start])])
+            mine = values[number[reached.mask.tobytes()]]
+            assert reached.label_kept
+            assert reached.objective == pytest.approx(mine, abs=1e-4)
+            assert all(values[number[other.tobytes()]] > mine - LEAST_GAIN - 1e-5 for other in neighbours(reached.mask))
+
+
+def test_neighbours_are_all_flips_lines_and_rectangle_moves() -> None:
+    draw = np.random.default_rng(0)
+    for _ in range(20):
+        mask = draw.random((3, 4)) < 0.4
+        found = {other.tobytes() for other in neighbours(mask)}
+        assert len(found) == len(neighbours(mask))
+        assert mask.tobytes() not in found
+        wanted = []
+        for i, j in np.ndindex(mask.shape):
+            flipped = mask.copy()
+            flipped[i, j] ^= True
+            wanted.append(flipped)
+        for value in (False, True):
+            for i in range(3):
+                wanted.append(mask.copy())
+                wanted[-1][i] = value
+            for j in range(4):
+                wanted.append(mask.copy())
+                wanted[-1][:, j] = value
+        assert {w.tobytes() for w in wanted} - {mask.tobytes()} <= found
+    block = np.zeros((4, 5), dtype=bool)
+    block[1:3, 1:3] = True
+    found = {other.tobytes() for other in neighbours(block)}
+    for rows, columns, value in (
+        (slice(1, 3), slice(1, 3), False), (slice(1, 2), slice(1, 3), False), (slice(1, 3), slice(2, 3), False),
+        (slice(0, 1), slice(1, 3), True), (slice(3, 4), slice(1, 3), True), (slice(1, 3), slice(0, 1), True),
+        (slice(1, 3), slice(3, 4), True),
+    ):  # fmt: skip
+        changed = block.copy()
+        changed[rows, columns] = value
+        assert changed.tobytes() in found
+
+
+def test_sizes_count_ones_and_windows_with_three() -> None:
+    draw = np.random.default_rng(0)
+    for shape in ((1, 1), (1, 5), (4, 1), (3, 4), (5, 5)):
+        mask = draw.random(shape) < 0.6
+        assert int(sizes(mask)) == plain_size(mask)
+        change = flip_sizes(mask)
+        for cell in np.ndindex(shape):
+            flipped = mask.copy()
+            flipped[cell] ^= True
+            assert change[cell] == plain_size(flipped) - plain_size(mask)
+
+
+def test_top_masks_break_ties_in_reading_order() -> None:
+    scores = np.array([[1.0, 3.0], [3.0, 0.0]])
+    assert top_masks(scores, np.array([0, 1, 2, 4])).astype(int).tolist() == [
+        [[0, 0], [0, 0]], [[0, 1], [0, 0]], [[0, 1], [1, 0]], [[1, 1], [1, 1]]
+    ]  # fmt: skip
+
+
+def test_the_parts_of_the_ablation(reader: Classifier) -> None:
+    """The paper's own mask is Z = 1[log α > 0]; descents from one start keep the label; bad names are refused."""
+    encoded, arec = reader.encode(some_pairs(3)), ALIGNMENT_METHODS["arec"]
+    for alignment in explain_alignments(reader, encoded, arec, parameters={"end": "relaxation"}):
+        assert alignment.kept is not None
+        log_alpha = 2 * alignment.matrix - np.where(alignment.kept, 10, -10)
+        assert ((log_alpha > 0) == alignment.kept).all()
+        values = objectives(reader, encoded[int(alignment.id)], alignment.kept[None])
+        assert not np.isfinite(values[0]) or alignment.notes["objective"] == pytest.approx(values[0], abs=1e-4)
+    full = explain_alignments(reader, encoded, arec)
+    for starts in ("random", "co_attention", "empty", "relaxation"):
+        several = explain_alignments(reader, encoded, arec, parameters={"starts": starts})
+        for one, other, e in zip(several, full, encoded, strict=True):
+            assert one.kept is not None
+            assert np.isfinite(objectives(reader, e, one.kept[None])[0])
+            assert one.notes["objective"] >= other.notes["objective"] - 0.3  # more starts seldom end worse
+    for wrong in ({"starts": "nowhere"}, {"end": "never"}):
+        with pytest.raises(BadInput, match="expected"):
+            explain_alignments(reader, encoded, arec, parameters=wrong)
+
+
+def test_the_seed_of_a_run_changes_no_mask(reader: Classifier) -> None:
+    encoded, arec = reader.encode(some_pairs(3)), ALIGNMENT_METHODS["arec"]
+    first, second = (explain_alignments(reader, encoded, arec, seed=seed) for seed in (0, 7))
+    assert [a.mask for a in first] == [a.mask for a in second]
+
+
+def test_fewest_cuts_against_all_sets(reader: Classifier) -> None:
+    """Every set of cells is cut: the label changes with the set that is found, with no smaller part of it, and if with any."""
+    encoded = reader.encode(some_pairs(12))
+    found = explain_alignments(reader, encoded, ALIGNMENT_METHODS["fewest_cuts"])
+    masks = all_masks(3, 3)
+    smallest = total = 0
+    for e, alignment in zip(encoded, found, strict=True):
+        changes = ~np.isfinite(objectives(reader, e, ~masks))
+        assert alignment.kept is not None
+        cut = alignment.kept
+        changed = {mask.tobytes() for mask, c in zip(masks, changes, strict=True) if c}
+        if alignment.notes["changes_label"]:
+            assert cut.tobytes() in changed
+            for i, j in np.argwhere(cut):
+                fewer = cut.copy()
+                fewer[i, j] = False
+                assert fewer.tobytes() not in changed
+            total += 1
+            smallest += int(cut.sum()) == int(masks[changes].sum((1, 2)).min())
+        else:
+            assert not changes[-1]  # cutting everything does not do it either
+            assert not cut.any()
+    assert smallest >= 0.8 * total
