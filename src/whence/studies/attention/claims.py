@@ -107,7 +107,7 @@ def _adversary(corner: Corner) -> Iterator[Claim]:
          Earlier(f"two-class TVD < {OLD_SAME}, mean over the seeds of one λ", plainly(bool(at_one)))],
     )  # fmt: skip
     if corner.plan.cuts:
-        practised = corner.against_base("adversary-cuts", corner.subject.settings.guide_lambda)
+        practised = corner.against_base("adversary-cuts", corner.subject.settings.cuts_lambda)
         jsd, tvd = _means(practised, "jsd"), _means(practised, "tvd", 0.5)
         yield Claim(
             f"{corner.title}: with cut texts to practise on, adversaries have mean JSD > {FAR} at a halved TVD < {SAME}",

@@ -67,7 +67,7 @@ def _tradeoff(corner: Corner, label: str | None) -> dict[str, Any]:
     marked = [("seed", "other seeds", row) for row in seeds]
     marked += [("uniform", "uniform", uniform), ("adversary", "per-instance adversary", corner.rows["search"][0])]
     if corner.plan.cuts:
-        practised = corner.against_base("adversary-cuts", corner.subject.settings.guide_lambda)
+        practised = corner.against_base("adversary-cuts", corner.subject.settings.cuts_lambda)
         marked += [("practised", "adversary on cut texts, too", row) for row in practised]
     marks = []
     for kind, name, row in marked:

@@ -71,7 +71,7 @@ class Corner:
         roles = [Role("base", seed) for seed in range(max(plan.seeds, plan.leaks))]
         roles += [Role(kind, seed) for seed in seeds for kind in kinds] + self.adversaries()
         needed = [Role(kind, seed) for kind in self.control() for seed in range(plan.leaks)]
-        needed += [Role(whose, r.seed, self.subject.settings.guide_lambda) for r in needed
+        needed += [Role(whose, r.seed, self.subject.strength(whose)) for r in needed
                    if (whose := GUIDED_BY.get(r.kind)) in ADVERSARIES]  # fmt: skip
         return list(dict.fromkeys(roles + needed))
 
@@ -86,10 +86,10 @@ class Corner:
         if not self.subject.ours:
             return [Role("adversary", 0, strength) for strength in plan.encoder_lambdas]
         found = [Role("adversary", seed, strength) for seed in seeds for strength in plan.lambdas]
-        return found + [Role(kind, s, self.subject.settings.guide_lambda) for kind in self.others() for s in seeds]
+        return found + [Role(kind, s, self.subject.strength(kind)) for kind in self.others() for s in seeds]
 
     def others(self) -> list[Kind]:
-        """Adversaries that are trained in another way than the paper's, at the λ of the guides."""
+        """Adversaries that are trained in another way than the paper's."""
         asked: dict[Kind, bool] = {"adversary-train-loss": self.plan.by_train_loss, "adversary-cuts": bool(self.plan.cuts)}
         return [kind for kind, wanted in asked.items() if wanted]
 

@@ -75,7 +75,7 @@ class Subject(BaseModel):
             options, guide = ({**options, "attention": "uniform"}, None) if self.ours else (options, "uniform")
         whose = GUIDED_BY.get(role.kind.removesuffix(SHUFFLED))
         if whose:
-            guide = str(self.trained(Role(whose, role.seed, given.guide_lambda)).folder)
+            guide = str(self.trained(Role(whose, role.seed, self.strength(whose))).folder)
         if role.kind in ADVERSARIES:
             base, select = self.trained(Role("base", role.seed)).folder, "train_loss" if "train" in role.kind else "loss"
             chosen |= {"objective": {"adversary": 1.0}, "select": select, "patience": given.adversary_patience,
@@ -87,6 +87,10 @@ class Subject(BaseModel):
         job = Job(data=self.corpus, model=model, vectors=vectors, options=options, guide=guide,
                   guide_shuffled=role.kind.endswith(SHUFFLED), settings=Settings(**chosen))  # fmt: skip
         return trained(job, corpus)
+
+    def strength(self, kind: Kind) -> float:
+        """λ of the adversaries that guide, or that are trained in another way than the paper's."""
+        return self.settings.cuts_lambda if kind == "adversary-cuts" else self.settings.guide_lambda
 
     @property
     def vectors(self) -> str | None:

@@ -29,7 +29,7 @@ class Plan(BaseModel):
     """Seeds of the tests: uniform, guides and adversaries, each beside the base model of its seed."""
     lambdas: tuple[float, ...] = ()
     cuts: int = 0
-    """New texts cut from each training text, for one more adversary at `guide_lambda`; 0: no such adversary."""
+    """New texts cut from each training text, for one more adversary at `cuts_lambda`; 0: no such adversary."""
     adversary_epochs: int | None = None
     """Where they are other than those of the study."""
     by_train_loss: bool = False
@@ -60,6 +60,7 @@ class AttentionSettings(BaseModel):
     adversary_patience: int = 10
     cuts_epochs: int = 6
     """Of the adversary that practises on cut texts, too; an epoch is `cuts` + 1 times as long."""
+    cuts_lambda: float = 0.01
     cuts_warmup: float = 0.05
     """Its learning rate rises and then falls: it starts from a trained model."""
     guide_lambda: float = 0.001
@@ -78,7 +79,7 @@ def settings(scale: Scale) -> AttentionSettings:
                        by_train_loss=True, cuts=2)  # fmt: skip
         return AttentionSettings(
             corpora={"reviews": reviews}, options={"embedding_dim": 64, "hidden_size": 64}, learning_rate=3e-3, batch_size=64,
-            epochs=5, adversary_epochs=6, adversary_patience=3, cuts_epochs=2,
+            epochs=5, adversary_epochs=6, adversary_patience=3, cuts_epochs=3,
         )  # fmt: skip
     if scale == "small":
         some = partial(Plan, seeds=1, repeats=1, guides=False)

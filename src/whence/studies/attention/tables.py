@@ -104,9 +104,10 @@ def table_4(corners: list[Corner]) -> Table:
 def other_adversaries(corners: list[Corner]) -> Table:
     rows = []
     for corner in (c for c in corners if c.others()):
-        strength = corner.subject.settings.guide_lambda
-        kinds: tuple[Kind, ...] = ("adversary", *corner.others())
-        for kind in kinds if strength in corner.plan.lambdas else kinds[1:]:
+        others = [(kind, corner.subject.strength(kind)) for kind in corner.others()]
+        at = sorted({strength for _, strength in others} & set(corner.plan.lambdas))
+        plain: list[tuple[Kind, float]] = [("adversary", strength) for strength in at]
+        for kind, strength in plain + others:
             one = corner.adversary(kind, strength)
             rows += [{"corpus": corner.title, "λ": strength, "trained on": ADVERSARIES[kind], "figure": title,
                       **interval(one[name]), "seeds": len(one[name])} for name, title in FIGURES]  # fmt: skip
