@@ -20,7 +20,8 @@ def run(context: Context) -> Findings:
     made = [
         *tables.table_1(own, found.explained), tables.table_2(own, answers["readability"]),
         tables.table_3(own, found.accuracy, found.explained, answers["agreement"]), tables.table_4(own, found.roles),
-        tables.table_planted(own, found.explained),
+        tables.table_planted(own, found.explained), tables.table_cut(own, found.cut, found.explained),
+        tables.table_ablated(own, found.ablated, found.explained),
     ]  # fmt: skip
     return Findings(made, figures(found), claims(own, found.explained, found.roles), [*_notes(context.settings, found)])
 

@@ -25,6 +25,10 @@ class Found:
     accuracy: dict[tuple[str, str], Rows] = field(default_factory=dict)
     """By model and corpus, on whole test sets."""
     explained: Explained = field(default_factory=dict)
+    cut: dict[tuple[str, str], Rows] = field(default_factory=dict)
+    """By model and corpus, the explained pairs without any alignment."""
+    ablated: dict[tuple[str, str, str], Rows] = field(default_factory=dict)
+    """By model, corpus and what is left out of AREC."""
 
 
 def work(context: Context) -> Found:
@@ -46,15 +50,24 @@ def work(context: Context) -> Found:
     if ROLE_CORPUS in own.corpora:
         rows = context.gather({name: _role_pieces(subject) for name, subject in subjects.items()})
         found.roles = {name: [row for several in shards for row in several] for name, shards in rows.items()}
+    both = [(name, corpus) for name in subjects for corpus in own.corpora]
     wanted = {
         (name, corpus): [Piece(f"accuracy-{name}-{corpus}", pieces.accuracy, {"subject": subject, "corpus": corpus})]
         for name, subject in subjects.items() for corpus in own.corpora if corpus != ROLE_CORPUS
     }  # fmt: skip
+    uncut = {(n, c): [Piece(f"cut-{n}-{c}", pieces.cut, {"subject": subjects[n], "corpus": c})] for n, c in both}
+    found.cut = {key: rows for key, [rows] in context.gather(uncut).items()}
     found.accuracy = {key: rows for key, [rows] in context.gather(wanted).items()}
     found.accuracy |= {(n, ROLE_CORPUS): [{**row, "right": row["as it is"]} for row in rows] for n, rows in found.roles.items()}
     if "diffmask" in own.methods:
         by_model("gate", pieces.train_gate)
     found.explained = _explained(context, own, subjects)
+    ablated = {
+        (n, c, title): [Piece(f"ablated-{n}-{c}-{i}", pieces.ablate, {"subject": subjects[n], "corpus": c,
+                                                                       "parameters": given, "count": own.ablated})]
+        for n, c in both for i, (title, given) in enumerate(own.ablations.items())
+    }  # fmt: skip
+    found.ablated = {key: rows for key, [rows] in context.gather(ablated).items()}
     if "scenes" in own.corpora:
         found.needs = by_model("needs", pieces.needs)
     return found

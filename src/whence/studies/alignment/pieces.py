@@ -18,13 +18,13 @@ from whence.measure.alignments.planted import planted_found
 from whence.measure.alignments.plausibility import iou_row, token_f1_row, touched_words
 from whence.measure.alignments.rationale import MARGIN, induce_steps, quality_steps
 from whence.models import Classifier, Encoded, Intervention
-from whence.models.alignment import known_cells
+from whence.models.alignment import known_cells, pair_shape
 from whence.run import Request, Result, Runner
 from whence.run.engine import Rows
 from whence.run.masks import drive_masks
 from whence.studies.alignment.models import Subject, chosen_pairs
 from whence.studies.alignment.settings import PAIRED_CORPORA, ROLE_CORPUS
-from whence.studies.kit.corpora import opened
+from whence.studies.kit.corpora import opened, spread
 
 ENTAILMENT = "entailment"
 
@@ -97,6 +97,30 @@ def roles(subject: Subject, start: int, end: int) -> Rows:
     ]  # fmt: skip
 
 
+def cut(subject: Subject, corpus: str) -> Rows:
+    """What is left without any alignment (Z = 0): whether the label stays, and how far the logits move.
+
+    Where it stays, an alignment explanation explains nothing: the prediction needs no alignment.
+    """
+    runner, encoded = Runner(subject.classifier), subject.classifier.encode(subject.pairs(corpus))
+    plain = runner.predict(encoded)
+    nothing = [Intervention(alignment=np.zeros(pair_shape(e), dtype=np.float32)) for e in encoded]
+    without = runner.run([Request(e, change) for e, change in zip(encoded, nothing, strict=True)])
+    return [
+        {"id": e.example.id, "label": e.example.label, "label_kept": float(a.label == b.label),
+         "fidelity": float(np.linalg.norm(a.logits - b.logits))}
+        for e, a, b in zip(encoded, plain, without, strict=True)
+    ]  # fmt: skip
+
+
+def ablate(subject: Subject, corpus: str, parameters: dict[str, Any], count: int) -> Rows:
+    """AREC with other parameters than its own."""
+    given = {**subject.settings.parameters.get("arec", {}), **subject.target.parameters.get("arec", {}), **parameters}
+    changed = subject.model_copy(update={"target": subject.target.model_copy(update={"parameters": {"arec": given}})})
+    numbers = spread(range(len(subject.pairs(corpus))), count)
+    return explain(changed, corpus, "arec", numbers, None)
+
+
 def explain(subject: Subject, corpus: str, method: str, numbers: list[int], fidelity: dict[str, float] | None) -> Rows:
     """One method on some of a corpus' pairs, measured: one row for each pair that has word pairs.
 
@@ -134,6 +158,7 @@ def explain(subject: Subject, corpus: str, method: str, numbers: list[int], fide
         {
             "id": e.example.id, "label": e.example.label, "predicted": alignment.target, "probability": alignment.probability,
             "right": float(right(classifier, result, e.example)), "aorc": aorc, **asdict(quality),
+            "objective": alignment.notes.get("objective"), "empty": float(not mask.any()),
             **_plausibility(e, mask), **_found(mask, cells, found),
             "scores": alignment.matrix.round(5).ravel().tolist(), "kept": mask.astype(int).ravel().tolist(),
         }

@@ -11,6 +11,13 @@ METHODS = (
 )  # fmt: skip
 """AREC first: the rationales of the others are induced at its fidelity."""
 
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "the paper's mask, 1[log α > 0]": {"end": "relaxation"},
+    "descent from the relaxation": {"starts": "relaxation"},
+    "descent from co-attention": {"starts": "co_attention"},
+    "descent from random": {"starts": "random"},
+}
+
 ROLE_CORPUS = "hans"
 PAIRED_CORPORA = ("breaking_nli", "scenes")
 """Corpora that know the one phrase pair on which the label turns."""
@@ -56,6 +63,10 @@ class AlignmentSettings(BaseModel):
     """Folder or hub id of a transformer that MiniLM's part of the study starts from (`--set model=FOLDER`)."""
     vectors: str | None = None
     """A file of word vectors (`--set vectors=FILE`)."""
+    ablations: dict[str, dict[str, Any]] = ABLATIONS
+    """AREC with parts of its search left out: title → parameters."""
+    ablated: int = 60
+    """Pairs of each corpus for them."""
     drawn: int = 2
     """Pairs of each label that are drawn."""
     judged: int = 0
@@ -79,7 +90,7 @@ def settings(scale: Scale) -> AlignmentSettings:
                     "fewer": {"back_select": 15}}
         )  # fmt: skip
         targets = {"needs": needs, "esim": esim}
-        return AlignmentSettings(train="scenes", corpora=("scenes",), targets=targets, drawn=1, judged=6)
+        return AlignmentSettings(train="scenes", corpora=("scenes",), targets=targets, drawn=1, judged=6, ablated=30)
     da = Target(
         title="Decomposable Attention", architecture="decomposable", options={**_WORDS, "unit_vectors": True, "dropout": 0.1},
         training={"batch_size": 64, "learning_rate": 1.5e-3, "warmup": 0.05, "epochs": 8}, pairs=300, shard=100,
@@ -108,4 +119,4 @@ def settings(scale: Scale) -> AlignmentSettings:
         update={"options": {"hidden_size": 300, "dropout": 0.5}, "pairs": 9824, "shard": 500, "gate_pairs": None}
     )
     whole = {"da": da.model_copy(update={"pairs": 9824, "shard": 500, "gate_pairs": None}), "esim": paper_esim, "minilm": bert}
-    return small.model_copy(update={"targets": whole, "model": "bert-base-uncased", "judged": 300})
+    return small.model_copy(update={"targets": whole, "model": "bert-base-uncased", "judged": 300, "ablated": 500})
