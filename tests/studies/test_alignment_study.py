@@ -224,6 +224,14 @@ def test_the_whole_recipe(tmp_path: Path, untrained: Path, monkeypatch: pytest.M
     assert results["tables"]["planted"]["rows"]
     assert any("stay without the planted pair" in note for note in results["notes"])
     assert "table_2" not in results["tables"]
+    [everything, *by_label] = results["tables"]["cut"]["rows"]
+    assert everything["label"] == "all"
+    assert everything["pairs"] == 6 == sum(row["pairs"] for row in by_label)
+    searches = {row["search"]: row for row in results["tables"]["ablation"]["rows"]}
+    assert searches["AREC as it is"]["− AREC"] == 0
+    assert searches["descent from random"]["pairs"] == 6
+    own = next(row for row in compact if row["method"] == "AREC")
+    assert searches["AREC as it is"]["compactness %"] == pytest.approx(own["ours"])
     answers = tmp_path / "run" / "sheets" / "answers"
     answers.mkdir()
     save(answers / "readability-ann.csv", filled(answers.parent, "readability", lambda row: "4"))

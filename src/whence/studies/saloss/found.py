@@ -35,6 +35,7 @@ class Found:
     curve_trained: dict[tuple[str, Kind], Rows] = field(default_factory=dict)
     curves: dict[tuple[str, Kind], list[Rows]] = field(default_factory=dict)
     """By corpus and prior at each λ: flips of α and of random on test, for each seed; of the baseline, too."""
+    curve_shares: dict[tuple[str, Kind], Rows] = field(default_factory=dict)
     shares: dict[tuple[str, Kind], Rows] = field(default_factory=dict)
     """By corpus and kind, first seed: the term's share of the gradient before and after training."""
     sizes: dict[str, Rows] = field(default_factory=dict)
@@ -67,7 +68,8 @@ class Work:
         self.found.trained |= self.train(models)
         self.erase(models)
         self.draw_curves()
-        self.measure_shares(models)
+        self.found.shares = self.shares(models)
+        self.count()
         self.extract(models)
         self.look(models)
         return self.found
@@ -95,8 +97,8 @@ class Work:
         batch = {"batch_size": self.settings.released[corpus]} if kind.variant == "released" else {}
         return [one.model_copy(update=batch) for one in several]
 
-    def train(self, models: Models) -> dict[tuple[str, Kind], Rows]:
-        rows = self.context.gather({key: [_train(r) for r in recipes] for key, recipes in models.items()})
+    def train(self, models: Models, front: str = "") -> dict[tuple[str, Kind], Rows]:
+        rows = self.context.gather({key: [_train(r, front) for r in recipes] for key, recipes in models.items()})
         return {key: [row for [row] in several] for key, several in rows.items()}
 
     def choose_weight(self, corpus: str) -> None:
@@ -136,22 +138,25 @@ class Work:
         settings = self.settings
         models: Models = {}
         for corpus, priors in settings.curves.items():
-            kinds = [Kind(prior, weight) for prior in priors for weight in settings.curve_weights]
-            models |= {(corpus, kind): self.of_kind(corpus, kind) for kind in (BASE, *kinds)}
-        self.found.curve_trained = self.train(models)
+            fewer = {} if settings.curve_train is None else {"train": settings.curve_train}
+            for kind in (BASE, *(Kind(prior, weight) for prior in priors for weight in settings.curve_weights)):
+                models[corpus, kind] = [one.model_copy(update=fewer) for one in self.of_kind(corpus, kind)]
+        self.found.curve_trained = self.train(models, "curve-")
         asked = {}
         for (corpus, kind), recipes in models.items():
             flips = [self.flip(r, "test", settings.curve_on, ["attention", "random"]) for r in recipes]
             asked[corpus, kind] = [replace(piece, name=f"curve-{piece.name}") for piece in flips]
         self.found.curves = self.context.gather(asked)
+        self.found.curve_shares = self.shares(models, "curve-")
 
-    def measure_shares(self, models: Models) -> None:
-        kinds = {**models, **{key: self.of_kind(*key) for key in self.found.curves}}
+    def shares(self, models: Models, front: str = "") -> dict[tuple[str, Kind], Rows]:
+        batches, taught = self.settings.share_on, {key: r[0] for key, r in models.items() if key[1].prior != "none"}
         asked = {
-            (corpus, kind): [Piece(f"share-{r[0].name}", pieces.share, {"model": r[0], "batches": self.settings.share_on})]
-            for (corpus, kind), r in kinds.items() if kind.prior != "none"
-        }  # fmt: skip
-        self.found.shares = {key: rows for key, [rows] in self.context.gather(asked).items()}
+            k: [Piece(f"{front}share-{r.name}", pieces.share, {"model": r, "batches": batches})] for k, r in taught.items()
+        }
+        return {key: rows for key, [rows] in self.context.gather(asked).items()}
+
+    def count(self) -> None:
         sizes = {c: [Piece(f"sizes-{c}", pieces.sizes, {"model": self.seeded(c)[0]})] for c in self.settings.corpora}
         self.found.sizes = {corpus: rows for corpus, [rows] in self.context.gather(sizes).items()}
 
@@ -201,6 +206,6 @@ def work(context: Context) -> Found:
     return Work(context).run()
 
 
-def _train(model: Recipe) -> Piece:
+def _train(model: Recipe, front: str = "") -> Piece:
     towards = "textrank" if model.prior == "none" else model.prior
-    return Piece(f"train-{model.name}", pieces.train, {"model": model, "towards": towards})
+    return Piece(f"{front}train-{model.name}", pieces.train, {"model": model, "towards": towards})

@@ -138,7 +138,7 @@ def curves(found: Found) -> Table:
         alpha, random = (by_text(runs, "flip", method=m) for m in ("attention", "random"))
         gap = seed_difference(runs, found.curves[corpus, BASE], "flip", method="attention")
         scores, base = found.curve_trained[corpus, kind], found.curve_trained[corpus, BASE]
-        shares = found.shares.get((corpus, kind), [{}])[0]
+        shares = found.curve_shares.get((corpus, kind), [{}])[0]
         rows.append({
             "corpus": CORPORA[corpus], "prior": PRIORS.get(kind.prior, "none: the baseline"), "weight λ": kind.weight,
             **estimate([*alpha.values()]), "of random": float(np.mean([*alpha.values()]) / np.mean([*random.values()])),
@@ -148,10 +148,12 @@ def curves(found: Found) -> Table:
             "KL": float(np.mean([run["divergence"] for run in scores])),
             "share before": shares.get("before"), "share after": shares.get("after"), "seeds": len(runs),
         })  # fmt: skip
+    trained = f"; models trained on {found.settings.curve_train:,} texts" if found.settings.curve_train else ""
     caption = (
-        f"Decision flip of α on {found.settings.curve_on} test texts, mean over seeds; lower is better. − baseline: difference "
-        "from the baselines of the same seeds; its interval resamples texts and seeds in pairs. KL(α‖σ) on dev. Share: of the "
-        "salience term in the norm of the gradient, first seed, before and after training. Compare with the seed null below."
+        f"Decision flip of α on {found.settings.curve_on} test texts, mean over seeds{trained}; lower is better. − baseline: "
+        "difference from the baselines of the same seeds; its interval resamples texts and seeds in pairs. KL(α‖σ) on dev. "
+        "Share: of the salience term in the norm of the gradient, first seed, before and after training. Compare with the seed "
+        "null."
     )
     columns = ["corpus", "prior", "weight λ", "ours", "of random", "− baseline", "from", "to", "macro-F1 − baseline", "KL",
                "share before", "share after", "seeds"]  # fmt: skip
@@ -180,7 +182,7 @@ def shares(found: Found) -> Table:
     rows = [
         {"corpus": CORPORA[corpus], "model": kind.title, "before training": one["before"], "after training": one["after"],
          "weight λ": found.weight[corpus] if kind.weight is None else kind.weight}
-        for (corpus, kind), [one] in found.shares.items() if (corpus, kind) in found.flips
+        for (corpus, kind), [one] in found.shares.items()
     ]  # fmt: skip
     caption = (
         f"‖λ·∇KL‖ as a share of the sum of both terms' norms, mean over {found.settings.share_on} batches of the training set, "
