@@ -15,7 +15,7 @@ from whence.errors import BadInput
 from whence.explain import METHODS, check_hide, choose_methods
 from whence.explain.parameters import check_parameters
 from whence.measure.audit import Audit, Say, run_audit
-from whence.models import Classifier
+from whence.models import Port
 from whence.report.audit_report import verdict, write_report
 
 
@@ -86,7 +86,7 @@ def prepare_audit(
     columns: Columns | None = None,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     name: str = "examples",
-) -> tuple[Audit, Classifier]:
+) -> tuple[Audit, Port]:
     """The arguments of `audit`, checked and made into the job; nothing is run or written yet."""
     methods, measures = _names(methods, "methods"), _names(measures, "measures")
     check_parameters(METHODS, parameters or {}, methods)
@@ -138,7 +138,7 @@ def _names(given: Sequence[str], what: str) -> list[str]:
     return names
 
 
-def finished(job: Audit, classifier: Classifier, out: str | Path, say: Say) -> AuditReport:
+def finished(job: Audit, classifier: Port, out: str | Path, say: Say) -> AuditReport:
     results = run_audit(job, classifier, Path(out), say)
     path = Path(out) / "report.html"
     write_report(results, path)

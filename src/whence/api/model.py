@@ -1,6 +1,6 @@
 """A model to ask: `whence.load`, then `predict`, `explain` and `align`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -12,7 +12,7 @@ from whence.errors import BadInput, unknown
 from whence.explain import METHODS, TokenScores, check_hide, choose_methods, explain_texts
 from whence.explain.alignment import Alignment
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments
-from whence.models import Classifier, Label
+from whence.models import BlackBox, Label, Port, TorchPort, load_port
 from whence.run import Result, Runner
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -21,45 +21,62 @@ One = str | Example | Mapping[str, Any]
 
 
 def load(
-    source: Any,
+    source: Any = None,
     tokenizer: Any = None,
     *,
     labels: Sequence[str] = (),
+    candidates: Sequence[str] = (),
+    template: str | None = None,
+    predict: Callable[[list[Any]], Any] | None = None,
     device: str | torch.device | None = None,
     dtype: str | torch.dtype | None = None,
     batch_tokens: int | None = None,
 ) -> "Model":
-    """A classifier from a hub id, a folder, a `transformers` pipeline, or a model object with its tokenizer.
+    """A model from a hub id, a folder, a `transformers` pipeline, or a model object with its tokenizer.
 
-    source        also `(model, tokenizer)`
+    source        also `(model, tokenizer)`. A classifier, or with `candidates` or a `template` a model that writes text
     labels        names of the outputs in their order, where the model's own names (`config.id2label`) do not say what they mean
+    candidates    the labels that a sequence-to-sequence or causal model chooses from; default: the labels of the data
+    template      how an example becomes such a model's input: a name or a file (docs/templates.md)
+    predict       instead of a source: any function from a list of texts to probabilities, one column for each of `labels`
     device        "cpu", "cuda", "cuda:1", "mps". Default: a GPU if there is one; model objects stay where they are
     dtype         "float32", "bfloat16" or "float16". Default: as stored
     batch_tokens  most tokens in one batch; lower it if memory runs out
     """
     if isinstance(source, Model):
         return source
+    if predict is not None:
+        if source is not None or not callable(predict):
+            raise BadInput("predict is a function that stands for the model; expected it alone, with labels")
+        names = _label_names(labels, len(labels))
+        return Model(BlackBox(predict, names), BlackBox(predict, names).name)
+    if source is None:
+        raise BadInput("no model was given; expected a folder, a hub id, a model with its tokenizer, or predict=")
     if isinstance(source, tuple):
         if len(source) != 2 or tokenizer is not None:
             raise BadInput(f"a tuple of {len(source)} was given; expected (model, tokenizer)")
         source, tokenizer = source
     if batch_tokens is not None and (not isinstance(batch_tokens, int) or batch_tokens < 1):
         raise BadInput(f"batch_tokens is {batch_tokens!r:.60}; expected a whole number of at least 1")
-    classifier = _loaded(source, tokenizer, _device(device), _dtype(dtype))
+    chosen = _label_names(candidates, len(candidates)) if candidates else ()
+    classifier = _loaded(source, tokenizer, _device(device), _dtype(dtype), chosen, template)
     if labels:
         classifier.labels = _label_names(labels, len(classifier.labels))
     classifier.batch_tokens = batch_tokens or classifier.batch_tokens
     return Model(classifier, source if isinstance(source, str | Path) else type(source).__name__)
 
 
-def _loaded(source: Any, tokenizer: Any, device: torch.device | None, dtype: torch.dtype | None) -> Classifier:
-    """The classifier on its device. Named models go to a GPU if there is one; objects stay as they were given."""
+def _loaded(
+    source: Any, tokenizer: Any, device: torch.device | None, dtype: torch.dtype | None, candidates: Sequence[str],
+    template: str | None,
+) -> TorchPort:  # fmt: skip
+    """The model on its device. Named models go to a GPU if there is one; objects stay as they were given."""
     if not isinstance(source, str | Path) and (device is not None or dtype is not None):
         raise BadInput("device and dtype are for models that are loaded by name; expected a model object as you placed it")
     if not isinstance(source, str | Path):
-        return Classifier.load(source, tokenizer)
+        return load_port(source, tokenizer, candidates, template)
     try:
-        classifier = Classifier.load(source, tokenizer)
+        classifier = load_port(source, tokenizer, candidates, template)
     except BadInput:
         raise
     except Exception as error:  # a damaged folder makes its readers raise dozens of kinds
@@ -110,9 +127,9 @@ def _label_names(labels: Sequence[str], count: int) -> tuple[str, ...]:
 
 
 class Model:
-    """A classifier with its runner: passes that were paid for once are remembered between calls."""
+    """A model with its runner: passes that were paid for once are remembered between calls."""
 
-    def __init__(self, classifier: Classifier, name: str | Path) -> None:
+    def __init__(self, classifier: Port, name: str | Path) -> None:
         self.classifier, self.name = classifier, str(name)
         self._memory = Runner(classifier)
         self._state = classifier.state

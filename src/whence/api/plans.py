@@ -15,6 +15,7 @@ from whence.errors import BadInput, unknown
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments
 from whence.explain.parameters import check_parameters
 from whence.measure.audit import plan_audit
+from whence.models import Classifier
 from whence.run import DryRunner
 from whence.studies.planted_model import EPOCHS
 from whence.studies.registry import find_study
@@ -111,6 +112,8 @@ def _aligning(
             raise unknown("method for alignments", name, ALIGNMENT_METHODS)
     check_parameters(ALIGNMENT_METHODS, parameters or {}, names)
     job, classifier = prepare_audit(model, data, methods=["random"], **common)
+    if not isinstance(classifier, Classifier):
+        raise BadInput(f"{classifier.name} cannot honour an intervention on alignment; expected a classifier of pairs")
     encoded = classifier.encode(job.examples)
     if any(len(e.fields) != 2 for e in encoded):
         raise BadInput("the data has single texts; expected pairs: alignments lie between two")

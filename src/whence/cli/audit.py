@@ -10,6 +10,7 @@ from rich.text import Text
 from whence.cli.options import (
     AsJson,
     BatchTokens,
+    Candidates,
     DataName,
     DataRoot,
     Device,
@@ -24,6 +25,7 @@ from whence.cli.options import (
     Parameters,
     Seed,
     Split,
+    TemplateName,
     TextColumn,
     columns,
     console,
@@ -52,6 +54,8 @@ def audit(
     limit: Limit = None,
     hide: Hiding = None,
     labels: Labels = None,
+    candidates: Candidates = None,
+    template: TemplateName = None,
     seed: Seed = 0,
     set_: Parameters = None,
     text_column: TextColumn = None,
@@ -72,7 +76,15 @@ def audit(
     from whence import api
 
     report = api.audit(
-        api.load(model, labels=label_names(labels), device=device, dtype=dtype, batch_tokens=batch_tokens),
+        api.load(
+            model,
+            labels=label_names(labels),
+            candidates=label_names(candidates),
+            template=template,
+            device=device,
+            dtype=dtype,
+            batch_tokens=batch_tokens,
+        ),
         data,
         in_folder(out),
         methods=method or (),

@@ -8,6 +8,7 @@ import typer
 from whence.cli.options import (
     AsJson,
     BatchTokens,
+    Candidates,
     DataRoot,
     Device,
     Dtype,
@@ -20,6 +21,7 @@ from whence.cli.options import (
     Parameters,
     Seed,
     Split,
+    TemplateName,
     TextColumn,
     columns,
     console,
@@ -50,6 +52,8 @@ def explain(
     limit: Limit = None,
     hide: Hiding = None,
     labels: Labels = None,
+    candidates: Candidates = None,
+    template: TemplateName = None,
     seed: Seed = 0,
     set_: Parameters = None,
     text_column: TextColumn = None,
@@ -98,7 +102,15 @@ def explain(
         examples = corpus.load(split or usual_split(corpus), limit, seed)
         for note in corpus.notes:
             say(note)
-    loaded = load(model, labels=label_names(labels), device=device, dtype=dtype, batch_tokens=batch_tokens)
+    loaded = load(
+        model,
+        labels=label_names(labels),
+        candidates=label_names(candidates),
+        template=template,
+        device=device,
+        dtype=dtype,
+        batch_tokens=batch_tokens,
+    )
     made = []
     for name in names:
         made += loaded.explain(examples, method=name, target=target, hide=hide, seed=seed, parameters=parameters.get(name, {}))

@@ -33,6 +33,14 @@ ModelName = Annotated[
 Labels = Annotated[
     str | None, typer.Option("--labels", help="Names of the model's outputs, in their order, separated by commas.")
 ]
+Candidates = Annotated[
+    str | None,
+    typer.Option("--candidates", help="For models that write text: the labels to choose from, separated by commas."),
+]
+TemplateName = Annotated[
+    str | None,
+    typer.Option("--template", help="For models that write text: how an example becomes the input. A name or a file."),
+]
 Methods = Annotated[
     list[str] | None,
     typer.Option("--method", help="An explainer. Repeat the option to compare several. Default: all that fit."),

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from whence.cli.options import (
     AsJson,
+    Candidates,
     DataRoot,
     Device,
     Dtype,
@@ -19,6 +20,7 @@ from whence.cli.options import (
     Parameters,
     Seed,
     Split,
+    TemplateName,
     TextColumn,
     columns,
     console,
@@ -42,6 +44,8 @@ def plan(
     limit: Limit = None,
     hide: Hiding = None,
     labels: Labels = None,
+    candidates: Candidates = None,
+    template: TemplateName = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="With train: most epochs.")] = None,
     batch_size: Annotated[int | None, typer.Option(min=1, help="With train: texts in a batch.")] = None,
     scale: Annotated[str, typer.Option(help="With study: smoke, small or full.")] = "small",
@@ -66,7 +70,11 @@ def plan(
     loads = model is not None and verb not in ("train", "study")
     cost = run(
         verb,
-        model=load(model, labels=label_names(labels), device=device, dtype=dtype) if loads else model,
+        model=load(
+            model, labels=label_names(labels), candidates=label_names(candidates), template=template, device=device, dtype=dtype
+        )
+        if loads
+        else model,
         data=data,
         methods=method or (),
         measures=measure or (),

@@ -21,7 +21,7 @@ from whence.explain.tokens import METHODS
 from whence.measure import Judged, Measure, choose_measures
 from whence.measure.erasure import erasure_curve_steps
 from whence.measure.summary import summarise
-from whence.models import Classifier, Encoded, Hide, Label
+from whence.models import Encoded, Hide, Label, Port
 from whence.run import DryRunner, RunFolder, Runner, Tick, digest, measure_speed, progress, write_json
 
 SHARD_EXAMPLES, SHARD_TOKENS = 8, 1000
@@ -54,7 +54,7 @@ class Audit:
 Say = Callable[[str], None]
 
 
-def run_audit(audit: Audit, classifier: Classifier, out: Path, say: Say = print) -> dict[str, Any]:
+def run_audit(audit: Audit, classifier: Port, out: Path, say: Say = print) -> dict[str, Any]:
     """Run or continue; returns what results.json holds."""
     plan = _Plan(audit, classifier)
     with RunFolder(out, plan.config(), say) as folder:
@@ -94,7 +94,7 @@ SAMPLED = 16
 """Examples on which a plan counts passes; the rest are taken to be like them."""
 
 
-def plan_audit(audit: Audit, classifier: Classifier) -> dict[str, Any]:
+def plan_audit(audit: Audit, classifier: Port) -> dict[str, Any]:
     """Passes, tokens and an estimate of time for an audit; runs nothing but a few batches to learn the model's speed."""
     plan = _Plan(audit, classifier)
     step = max(1, len(plan.encoded) // SAMPLED)
@@ -124,7 +124,7 @@ def plan_audit(audit: Audit, classifier: Classifier) -> dict[str, Any]:
 class _Plan:
     """An audit with every choice filled in."""
 
-    def __init__(self, audit: Audit, classifier: Classifier) -> None:
+    def __init__(self, audit: Audit, classifier: Port) -> None:
         self.audit, self.classifier = audit, classifier
         self.hide: Hide = audit.hide or default_hide(classifier)
         chosen, notes = choose_methods(classifier, audit.methods) if audit.methods or not audit.explanations else ([], [])
@@ -204,7 +204,7 @@ class _Plan:
         return {name: {"title": name, **given} for name in self.foreign} | ours
 
 
-def _check(audit: Audit, classifier: Classifier) -> None:
+def _check(audit: Audit, classifier: Port) -> None:
     """What would end in a wrong table is refused before anything is run."""
     if not audit.examples:
         raise BadInput(f"{audit.data}: no examples to audit; expected at least one")
@@ -277,7 +277,7 @@ def _shard_rows(plan: _Plan, shard: list[Encoded], runner: Runner, tick: Tick | 
     return rows
 
 
-def _fitting(given: dict[str, TokenScores], encoded: Encoded, classifier: Classifier, name: str) -> TokenScores:
+def _fitting(given: dict[str, TokenScores], encoded: Encoded, classifier: Port, name: str) -> TokenScores:
     """The explanation of this example from a file, checked against the example's own text and words."""
     found = given.get(encoded.example.id)
     if found is None:

@@ -9,6 +9,7 @@ normalised.
 What is read once serves all candidates of an example (the encoder's output, or the cache of the prompt).
 """
 
+import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -51,9 +52,7 @@ class Generator(TorchPort):
     def fit_labels(self, names: Sequence[str]) -> None:
         """A corpus' labels are the candidates, unless some were given."""
         self.labels = self.labels or tuple(names)
-        known = {label.casefold() for label in self.labels}
-        if not all(name.casefold() in known for name in names):
-            raise BadInput(f"the data has labels {', '.join(names)}, but the candidates are {', '.join(self.labels)}")
+        super().fit_labels(names)
 
     @property
     def max_tokens(self) -> int | None:
@@ -61,14 +60,17 @@ class Generator(TorchPort):
         return int(min(limits)) if min(limits) < 10**6 else None
 
     def template_for(self, example: Example) -> Template:
-        if self.template is None:
-            texts = tuple(example.texts)
-            if texts not in self.usual_templates:
-                raise BadInput(
-                    f"example '{example.id}' has {', '.join(texts)}: no template is usual for it; expected one by name"
-                )
-            self.template = open_template(self.usual_templates[texts])
-        return self.template
+        if self.template is not None:
+            return self.template
+        texts = tuple(example.texts)
+        if texts not in self.usual_templates:
+            raise BadInput(f"example '{example.id}' has {', '.join(texts)}: no template is usual for it; expected --template")
+        return open_template(self.usual_templates[texts])
+
+    @property
+    def fingerprint(self) -> str:
+        """A prompt decides answers as much as a weight does."""
+        return hashlib.sha256(repr((super().fingerprint, self.template)).encode()).hexdigest()[:16]
 
     def encode(self, examples: Sequence[Example], rationales: Sequence[str] | None = None) -> list[Encoded]:
         """Sources as the template writes them; `rationales` for templates that show one. Words of all fields can be hidden."""

@@ -21,18 +21,21 @@ from whence.errors import BadInput
 from whence.models.causal import Causal
 from whence.models.classifier import Classifier
 from whence.models.generator import Generator
-from whence.models.port import Port
 from whence.models.seq2seq import Seq2Seq
+from whence.models.torch_port import TorchPort
 
+WRITERS = ("ForConditionalGeneration", "ForCausalLM", "LMHeadModel")
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "spiece.model", "tokenizer.model")
 
 
-def load_port(source: Any, tokenizer: Any = None, candidates: Sequence[str] = (), template: str | None = None) -> Port:
+def load_port(source: Any, tokenizer: Any = None, candidates: Sequence[str] = (), template: str | None = None) -> TorchPort:
     """A classifier; with `candidates` or a `template`, a generator. `source` as in `whence.load`."""
-    if isinstance(source, Port):
+    if isinstance(source, TorchPort):
         return source
     model, tokenizer = _as_objects(source, tokenizer)
     if not candidates and template is None:
+        if model is None:
+            _refuse_writers(model_folder(source))
         return Classifier(*_opened(model, tokenizer, source, AutoModelForSequenceClassification, "a classifier"))
     config = model.config if model is not None else _config(model_folder(source))
     kind: type[Generator] = Seq2Seq if config.is_encoder_decoder else Causal
@@ -73,6 +76,15 @@ def _opened(
         return model, tokenizer
     name = model_folder(source)
     return open_checkpoint(auto, name, expected).eval(), tokenizer or open_tokenizer(name)
+
+
+def _refuse_writers(name: str) -> None:
+    """A generator's checkpoint has no head for labels, but it can choose between texts."""
+    made_by = getattr(_config(name), "architectures", None) or [""]
+    if str(made_by[0]).endswith(WRITERS):
+        raise BadInput(
+            f"'{name}' is a {made_by[0]}, which writes text; expected --candidates (the labels to choose from) or --template"
+        )
 
 
 def _config(name: str) -> Any:

@@ -103,6 +103,14 @@ class Port(ABC):
     def probabilities(self, scores: Float[np.ndarray, "*rows candidates"]) -> Float[np.ndarray, "*rows candidates"]:
         """Of the candidates."""
 
+    def fit_labels(self, names: Sequence[str]) -> None:
+        """Let the candidates be called by a corpus' label names; BadInput where that cannot be."""
+        known = {label.casefold() for label in self.labels}
+        if not all(name.casefold() in known for name in names):
+            raise BadInput(
+                f"the data has labels {', '.join(names)} and {self.name} has {', '.join(self.labels)}; expected the same"
+            )
+
     def text_of(self, target: Text) -> str:
         """The asked part of a text, in letters."""
         raise BadInput(f"{self.name} writes no text; expected one of its labels as the target")

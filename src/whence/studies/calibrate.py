@@ -23,7 +23,7 @@ from whence.errors import BadInput
 from whence.explain import METHODS, TokenScores, choose_methods, default_hide, explain
 from whence.measure.measure import mean
 from whence.measure.statistics import bootstrap
-from whence.models import Classifier, Hide
+from whence.models import Hide, Port
 from whence.run import Runner, progress
 
 
@@ -32,7 +32,7 @@ def planted_words(example: Example) -> np.ndarray:
     return np.concatenate([example.highlighted_words(name) for name in example.texts])
 
 
-def reliance(classifier: Classifier, examples: Sequence[Example], seed: int = 0) -> float | None:
+def reliance(classifier: Port, examples: Sequence[Example], seed: int = 0) -> float | None:
     """Share of right predictions that change when each planted word is exchanged for a planted word of another class.
 
     None where it is not defined: pairs (there the reason lies between two words, and exchanging one may keep the label).
@@ -70,7 +70,7 @@ def recovery(explanation: TokenScores, planted: np.ndarray) -> tuple[float, floa
 
 
 def calibrate(
-    classifier: Classifier, examples: Sequence[Example], methods: Sequence[str] = (), hide: Hide | None = None, seed: int = 0
+    classifier: Port, examples: Sequence[Example], methods: Sequence[str] = (), hide: Hide | None = None, seed: int = 0
 ) -> dict[str, Any]:
     """A table of explainers by how well they find what was planted."""
     known = [(example, words) for example in examples if (words := planted_words(example)).any()]
