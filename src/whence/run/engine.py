@@ -150,9 +150,9 @@ def run_pieces(pieces: Sequence[Piece], folder: RunFolder, engine: Engine, say: 
             say(f"{piece.name}: failed")
             continue
         columns = dict.fromkeys(key for row in rows for key in row)
-        folder.write_shard(piece.name, [{column: row.get(column) for column in columns} for row in rows])
         spent[piece.name] = round(seconds, 2)
-        write_json(folder.path / "seconds.json", spent)
+        write_json(folder.path / "seconds.json", spent)  # before the shard: a finished piece always has its time
+        folder.write_shard(piece.name, [{column: row.get(column) for column in columns} for row in rows])
         left = (time.monotonic() - began) / done * (len(missing) - done)
         at = len(pieces) - len(missing) + done
         say(

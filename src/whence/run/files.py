@@ -151,7 +151,12 @@ def one_line(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from error
-    except SafetensorError as error:  # its own name for what the disk says
+    except BadInput:
+        raise
+    except Exception as error:
+        if not isinstance(error, SafetensorError) and "(os error " not in str(error):
+            raise
+        # what the disk says, as libraries that are written in Rust put it
         raise BadInput(f"{path}: cannot be written ({error})") from error
 
 
