@@ -22,6 +22,7 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet -ll --configfile pyproject.toml --recursive src
 
 clean:
 	rm -rf .venv runs

@@ -64,12 +64,17 @@ def build_model(
 def _pretrained(name: str, names: dict[str, Any], options: dict[str, Any]) -> tuple[PreTrainedModel, Any]:
     try:
         # ignore_mismatched_sizes: a classifier for other labels lends its encoder and gets a new head
-        model = AutoModelForSequenceClassification.from_pretrained(name, ignore_mismatched_sizes=True, **names, **options)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            name, trust_remote_code=False, ignore_mismatched_sizes=True, **names, **options
+        )
         if isinstance(model, WordModel):  # loading makes every weight trainable
             model.embeddings.weight.requires_grad_(model.config.train_embeddings)
-        return model, AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError) as error:
+        return model, AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    except Exception as error:  # transformers, safetensors and the hub raise dozens of kinds
         if Path(name).is_dir():
-            raise BadInput(f"{name}: not a model folder ({str(error).splitlines()[0]})") from error
+            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise BadInput(f"{name}: not a model folder ({first})") from error
+        if not isinstance(error, OSError | ValueError):
+            raise
         known = unknown("architecture", name, NAMES)
         raise BadInput(f"{known}, or the folder or hub id of a Hugging Face model") from error

@@ -35,7 +35,7 @@ def depends_on(settings: Mapping[str, Any], corpus: Corpus, splits: Mapping[str,
 def _hub_version(name: str) -> str | None:
     """The commit of a model of the hub, where it is there to be asked; None for our own architectures and where it is not."""
     try:
-        return getattr(AutoConfig.from_pretrained(name), "_commit_hash", None)
+        return getattr(AutoConfig.from_pretrained(name, trust_remote_code=False), "_commit_hash", None)
     except (OSError, ValueError):
         return None
 
