@@ -18,7 +18,8 @@ from whence.measure.attention_search import MARGIN, PENALTY, SPREAD, search_atte
 from whence.measure.divergence import jsd, tvd
 from whence.models import Classifier, Encoded, collate
 from whence.models.build import build_model
-from whence.models.readout import read_out
+from whence.run import Runner
+from whence.run.readout import read_out
 
 
 def plain_search(classifier: Classifier, encoded: Encoded, seed: int, candidates: int, steps: int) -> float:
@@ -70,7 +71,7 @@ def main() -> None:
     classifier.model.eval().requires_grad_(False)
     encoded = classifier.encode(examples)
     started = time.perf_counter()
-    found = search_attention(read_out(classifier, encoded), [e.id for e in examples], 0, given.candidates, given.steps)
+    found = search_attention(read_out(Runner(classifier), encoded), [e.id for e in examples], 0, given.candidates, given.steps)
     together = time.perf_counter() - started
     started = time.perf_counter()
     plain = np.array([plain_search(classifier, e, 0, given.candidates, given.steps) for e in encoded])

@@ -13,8 +13,8 @@ from whence.measure.attention_permutation import permuted_change
 from whence.measure.attention_search import search_attention
 from whence.measure.divergence import jsd, tvd
 from whence.models import Classifier, Intervention
-from whence.models.readout import Readout, read_out
 from whence.run import Request, Runner
+from whence.run.readout import Readout, read_out
 
 
 @pytest.fixture(params=["bilstm", "mlp"])
@@ -27,7 +27,7 @@ def model(request: pytest.FixtureRequest) -> Classifier:
 
 def test_readout_equals_imposed_attention(model: Classifier) -> None:
     encoded = model.encode([*texts(), Example("empty", {"text": ""})])
-    readout = read_out(model, encoded)
+    readout = read_out(Runner(model), encoded)
     draw = np.random.default_rng(0)
     imposed = []
     for e in encoded:
@@ -45,27 +45,27 @@ def test_readout_equals_imposed_attention(model: Classifier) -> None:
 
 def test_readout_refuses_what_it_cannot_read() -> None:
     classifier = tiny_bert()
-    with pytest.raises(BadInput, match="expected a bilstm or mlp"):
-        read_out(classifier, classifier.encode(texts()))
+    with pytest.raises(BadInput, match="does not offer its readout"):
+        read_out(Runner(classifier), classifier.encode(texts()))
 
 
 def test_search_in_batches_equals_one_text_at_a_time(model: Classifier) -> None:
     examples = texts()
     encoded, ids = model.encode(examples), [e.id for e in examples]
-    together = search_attention(read_out(model, encoded), ids, seed=1, steps=60)
-    backwards = search_attention(read_out(model, encoded[::-1]), ids[::-1], seed=1, steps=60)
+    together = search_attention(read_out(Runner(model), encoded), ids, seed=1, steps=60)
+    backwards = search_attention(read_out(Runner(model), encoded[::-1]), ids[::-1], seed=1, steps=60)
     for i in range(len(ids)):
-        alone = search_attention(read_out(model, encoded[i : i + 1]), ids[i : i + 1], seed=1, steps=60)
+        alone = search_attention(read_out(Runner(model), encoded[i : i + 1]), ids[i : i + 1], seed=1, steps=60)
         assert together.jsd[i] == pytest.approx(alone.jsd[0], abs=1e-4)
         assert together.jsd[i] == pytest.approx(backwards.jsd[-1 - i], abs=1e-4)
         assert np.allclose(together.attention[i, : alone.attention.shape[1]], alone.attention[0], atol=1e-3)
-    assert not np.allclose(together.jsd, search_attention(read_out(model, encoded), ids, seed=2, steps=60).jsd)
+    assert not np.allclose(together.jsd, search_attention(read_out(Runner(model), encoded), ids, seed=2, steps=60).jsd)
 
 
 def test_what_the_search_found_is_true(model: Classifier) -> None:
     examples = texts()
     encoded = model.encode(examples)
-    readout = read_out(model, encoded)
+    readout = read_out(Runner(model), encoded)
     found = search_attention(readout, [e.id for e in examples], steps=200)
     base = Runner(model).predict(encoded)
     for i, e in enumerate(encoded):
@@ -100,7 +100,7 @@ def test_where_one_word_decides_attention_is_not_free() -> None:
 def test_permutation_equals_a_plain_loop(model: Classifier) -> None:
     example = texts()[0]
     [encoded] = model.encode([example])
-    readout = read_out(model, [encoded])
+    readout = read_out(Runner(model), [encoded])
     import zlib
 
     draw = np.random.default_rng([4, zlib.crc32(example.id.encode())])

@@ -11,7 +11,10 @@ from whence.measure.plausibility import plausibility_measures
 FAITHFULNESS: dict[str, Measure] = {m.name: m for file in (erasure, loo_tau) for m in file.MEASURES}
 PLAUSIBILITY = tuple(m.name for m in plausibility_measures(0.2))
 EDIT: dict[str, Measure] = {m.name: m for m in edit.MEASURES}
-NAMES = (*FAITHFULNESS, *PLAUSIBILITY, *EDIT)
+
+
+def measure_names() -> tuple[str, ...]:
+    return (*FAITHFULNESS, *PLAUSIBILITY, *EDIT)
 
 
 def choose_measures(examples: Sequence[Example], names: Sequence[str] = ()) -> list[Measure]:
@@ -20,8 +23,8 @@ def choose_measures(examples: Sequence[Example], names: Sequence[str] = ()) -> l
     Plausibility needs human highlights, and pointing at the edit needs counterfactual pairs.
     """
     for name in names:
-        if name not in NAMES:
-            raise unknown("measure", name, NAMES)
+        if name not in measure_names():
+            raise unknown("measure", name, measure_names())
     share = _highlighted_share(examples)
     edited = any(example.edits for example in examples)
     available = dict(FAITHFULNESS) | ({m.name: m for m in plausibility_measures(share)} if share else {})
@@ -40,4 +43,4 @@ def _highlighted_share(examples: Sequence[Example]) -> float:
     return float(sum(shares) / len(shares)) if shares else 0.0
 
 
-__all__ = ["EDIT", "FAITHFULNESS", "NAMES", "PLAUSIBILITY", "Judged", "Measure", "Value", "choose_measures"]
+__all__ = ["EDIT", "FAITHFULNESS", "PLAUSIBILITY", "Judged", "Measure", "Value", "choose_measures", "measure_names"]

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 
 from whence.measure.divergence import tvd
-from whence.models.readout import Readout
+from whence.run.readout import Readout
 
 
 def permuted_change(

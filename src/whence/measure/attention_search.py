@@ -20,8 +20,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from whence.measure.divergence import jsd, tvd
-from whence.models.readout import Readout
 from whence.run import Tick
+from whence.run.readout import Readout
 
 SPREAD, PENALTY, MARGIN = 3.0, 500.0, 0.01
 TOKEN_BUDGET = 20_000

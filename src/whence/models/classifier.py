@@ -19,10 +19,11 @@ from whence.models.attention import Tap, tapped
 from whence.models.batch import Batch
 from whence.models.encoding import Encoded, encode
 from whence.models.intervention import UNCHANGED, Hide
+from whence.models.layers import AttentionPool
 from whence.models.reading import Kept, Pooled
 from whence.models.torch_port import TorchPort
 
-WANTS_ATTENTION = frozenset({"attention", "attention_gradient"})
+WANTS_ATTENTION = frozenset({"attention", "attention_gradient", "readout"})
 
 
 class Classifier(TorchPort):
@@ -81,7 +82,8 @@ class Classifier(TorchPort):
     @cached_property
     def _inside(self) -> frozenset[str]:
         if self.own:
-            return frozenset(self.model.interventions)
+            linear = isinstance(getattr(self.model, "pool", None), AttentionPool)
+            return frozenset(self.model.interventions) | ({"readout"} if linear else frozenset())
         return frozenset({"attention", "alignment"}) if self._attention_can_be_reached() else frozenset()
 
     def _attention_can_be_reached(self) -> bool:
@@ -122,13 +124,18 @@ class Classifier(TorchPort):
 
     def _forward(self, batch: Batch, want: frozenset[str], kept: Kept) -> tuple[Tensor, Pooled | None, dict[str, Tensor]]:
         with self._reading(batch, want, kept):
-            return *self._logits(self.model, batch, bool(want & WANTS_ATTENTION)), {}
+            logits, attention = self._logits(self.model, batch, bool(want & WANTS_ATTENTION))
+            if "readout" not in want:
+                return logits, attention, {}
+            assert attention is not None
+            assert attention.states is not None, "`honours` offers a readout of models that read their attention linearly"
+            return logits, attention, {"readout": (attention.states @ self.model.classifier.weight.T).detach().float()}
 
     def _logits(self, model: torch.nn.Module, batch: Batch, inside: bool) -> tuple[Tensor, Pooled | None]:
         if self.own:
             extra = {name: getattr(batch, name) for name in ("attention", "alignment") if getattr(batch, name) is not None}
             output = model(**batch.inputs(), **extra)
-            return output.logits, Pooled(output.attentions[0]) if inside else None
+            return output.logits, Pooled(output.attentions[0], states=output.hidden_states[0]) if inside else None
         if not inside and batch.attention is None and batch.alignment is None:
             return model(**batch.inputs()).logits, None
         tap = Tap(self.model.config.num_hidden_layers, pooled_row=batch.attention, pooled_at=self._pooled_positions(batch))

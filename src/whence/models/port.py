@@ -19,7 +19,7 @@ from whence.models.target import Target, Text
 
 BACKWARD = frozenset({"gradient", "attention_gradient"})
 """Extras that cost a backward pass."""
-NEEDED = {"gradient": "gradient", "attention": "attention", "attention_gradient": "attention"}
+NEEDED = {"gradient": "gradient", "attention": "attention", "attention_gradient": "attention", "readout": "readout"}
 """What a model must offer (`Port.honours`) for each extra."""
 
 
@@ -91,6 +91,7 @@ class Port(ABC):
         attention           float[rows, tokens]  the pooled attention, mean over heads
         gradient            float[rows, tokens, 4]  of the target's score at the site `embedded`, reduced over its width x
                             (before `scale`): Σ x·g, Σ g, Σ |g|, sqrt Σ g²
+        readout             float[rows, tokens, labels]  what each token adds to the scores per unit of attention
         attention_gradient  float[rows, tokens]  at the pooled attention, mean over heads
         choice              int[rows, asked]  where targets are texts: the model's own choice at each asked token
         """

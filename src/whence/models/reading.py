@@ -68,6 +68,8 @@ class Pooled:
     weights: Tensor
     """float[batch, tokens], or float[batch, heads, tokens, tokens] with `at`: int[batch]."""
     at: Tensor | None = None
+    states: Tensor | None = None
+    """What the attention is spread over, float[batch, tokens, size], in models that read it linearly."""
 
     def row(self, values: Tensor | None = None) -> Float[Tensor, "batch tokens"]:
         """The pooled row of the weights, or of values like them, mean over heads."""

@@ -23,7 +23,12 @@ class DryRunner(Runner):
     def _execute(self, requests: list[Request]) -> dict[str, np.ndarray]:
         rows, width = len(requests), max(len(r.encoded) for r in requests)
         asked = [sum(r.target.asked) for r in requests if isinstance(r.target, Text)]
-        shapes = {"gradient": (width, 4), "attention": (width,), "attention_gradient": (width,)}
+        shapes = {
+            "gradient": (width, 4),
+            "attention": (width,),
+            "readout": (width, len(self.classifier.labels)),
+            "attention_gradient": (width,),
+        }
         zeros = {name: np.zeros((rows, *shapes[name]), dtype=np.float32) for name in requests[0].want}
         if asked:
             zeros["choice"] = np.zeros((rows, max(asked)), dtype=np.int64)

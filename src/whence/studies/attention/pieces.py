@@ -11,9 +11,9 @@ from whence.measure.attention_permutation import permuted_change
 from whence.measure.attention_search import Found, search_attention
 from whence.measure.divergence import jsd, tvd
 from whence.models import Encoded
-from whence.models.readout import Readout, read_out
 from whence.run import Runner, progress
 from whence.run.engine import Rows
+from whence.run.readout import Readout, read_out
 from whence.studies.attention.models import Role, Subject, read_model
 from whence.studies.kit.corpora import corpus_size
 
@@ -60,7 +60,7 @@ def search(subject: Subject, seed: int) -> Rows:
 
 def _searched(subject: Subject, seed: int, examples: list[Example], tick: Any = None) -> tuple[Readout, Found]:
     classifier = subject.classifier(Role("base", seed))
-    readout, given = read_out(classifier, classifier.encode(examples)), subject.settings
+    readout, given = read_out(Runner(classifier), classifier.encode(examples)), subject.settings
     ids = [e.id for e in examples]
     return readout, search_attention(readout, ids, seed, given.candidates, given.search_steps, tick=tick)
 

@@ -13,13 +13,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from whence.errors import BadInput
-from whence.models.batch import collate
-from whence.models.classifier import Classifier
-from whence.models.encoding import Encoded
-from whence.models.layers import AttentionPool
-
-TOKEN_BUDGET = 8192
+from whence.models import Classifier, Encoded
+from whence.run.runner import Request, Runner
 
 
 @dataclass
@@ -45,27 +40,15 @@ class Readout:
         return Readout(self.values[texts][:, :width], self.bias, mask[:, :width], self.attention[texts][:, :width])
 
 
-@torch.no_grad()
-def read_out(classifier: Classifier, encoded: Sequence[Encoded]) -> Readout:
-    """One pass of the encoder over all texts, in batches of like length."""
-    model = classifier.model
-    if not isinstance(getattr(model, "pool", None), AttentionPool):
-        raise BadInput(f"{type(model).__name__} does not read its attention linearly; expected a bilstm or mlp of ours")
-    model.eval()
+def read_out(runner: Runner, encoded: Sequence[Encoded]) -> Readout:
+    """One pass of the encoder over all texts, through the runner like every other pass."""
+    found = runner.run([Request(e, want=frozenset({"attention", "readout"})) for e in encoded])
     width = max(1, *(len(e) for e in encoded))
-    labels = len(classifier.labels)
-    values = torch.zeros(len(encoded), width, labels)
-    mask = torch.zeros(len(encoded), width, dtype=torch.bool)
-    attention = torch.zeros(len(encoded), width)
-    order = sorted(range(len(encoded)), key=lambda i: -len(encoded[i]))
-    start = 0
-    while start < len(order):
-        rows = order[start : start + max(1, TOKEN_BUDGET // max(1, len(encoded[order[start]])))]
-        batch = collate([encoded[i] for i in rows], classifier.pad_id, classifier.device)
-        output = model(**batch.inputs())
-        n = batch.input_ids.shape[1]
-        values[rows, :n] = (output.hidden_states[0] @ model.classifier.weight.T).cpu()
-        attention[rows, :n] = output.attentions[0].cpu()
-        mask[rows, :n] = batch.content.cpu()
-        start += len(rows)
-    return Readout(values, model.classifier.bias.detach().cpu(), mask, attention)
+    values = torch.zeros(len(encoded), width, len(runner.classifier.labels))
+    attention, mask = torch.zeros(len(encoded), width), torch.zeros(len(encoded), width, dtype=torch.bool)
+    for i, (e, result) in enumerate(zip(encoded, found, strict=True)):
+        values[i, : len(e)] = torch.from_numpy(result.extras["readout"])
+        attention[i, : len(e)] = torch.from_numpy(result.extras["attention"])
+        mask[i, : len(e)] = torch.from_numpy(e.field >= 0)
+    assert isinstance(runner.classifier, Classifier)  # no other model offers a readout
+    return Readout(values, runner.classifier.model.classifier.bias.detach().cpu(), mask, attention)
