@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
 from whence.report.study_report import write_study_report
 from whence.studies.attention import STUDY
-from whence.studies.attention.claims import _uniform
+from whence.studies.attention.claims import _adversary, _uniform
 from whence.studies.attention.found import Corner
 from whence.studies.attention.models import Role, Subject
 from whence.studies.attention.paper import TABLE_5
@@ -121,3 +122,27 @@ def test_uniform_attention_is_judged_by_an_interval_and_where_attention_helps_by
     assert verdicts == ["holds", "undecided", "does not hold"]
     [claim] = _uniform(rows_of("sst", [0.85, 0.80], [0.80, 0.84]))  # seeds disagree
     assert claim.verdict == "undecided"
+
+
+def far_corner(tvd: list[float]) -> Corner:
+    """One λ, a seed for each TVD; all adversaries are far. Texts differ a little."""
+    plan = Plan(seeds=1, repeats=len(tvd), guides=False, lambdas=(0.01,))
+    corner = Corner(Subject(corpus="sst", root=None, plan=plan, settings=settings("small")))
+    around = np.linspace(-0.01, 0.01, 500)
+    for seed, value in enumerate(tvd):
+        role = Role("adversary", seed, 0.01)
+        corner.rows["against", role] = [{"tvd": (value + around).tolist(), "jsd": [0.6] * 500}]
+        corner.rows["trained", role] = [{"f1": 0.8}]
+    corner.rows["seeds"] = [{"jsd": [0.5] * 500}]
+    return corner
+
+
+def test_an_adversary_is_judged_by_halved_tvd_and_old_rules_stay_beside_it() -> None:
+    """As on SST: one seed of three is near enough by the old rule, their mean is not."""
+    [claim] = _adversary(far_corner([0.045, 0.07, 0.09]))
+    assert claim.verdict == "holds"  # 0.0225 halved; the paper's four are at most 0.036
+    assert [(e.rule, e.verdict) for e in claim.earlier] == [
+        ("two-class TVD < 0.05 of some adversary", "holds"),
+        ("two-class TVD < 0.05, mean over the seeds of one λ", "does not hold"),
+    ]
+    assert [next(_adversary(far_corner([tvd]))).verdict for tvd in (0.08, 0.2)] == ["undecided", "does not hold"]

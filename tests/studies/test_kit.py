@@ -1,12 +1,15 @@
 """The kit: estimates against scipy and scikit-learn, verdicts by their definition, sheets are in test_alignment_study.py."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import ranksums
 from sklearn.metrics import f1_score
 
+from whence.data import word_spans
 from whence.measure.statistics import Estimate
-from whence.studies.kit.corpora import opened, spread
+from whence.studies.kit.corpora import corpus_size, opened, spread
 from whence.studies.kit.estimates import (
     by_text,
     common,
@@ -17,10 +20,11 @@ from whence.studies.kit.estimates import (
     paired,
     rank_sum,
     score_difference,
+    seed_difference,
     shown,
     signed,
     t_test,
-)  # fmt: skip
+)
 from whence.studies.kit.verdicts import FAILS, HOLDS, UNDECIDED, above, at_least, below, every
 
 
@@ -105,6 +109,24 @@ def test_a_difference_of_scores_is_paired_and_widens_with_seeds_that_disagree() 
     assert signed(Estimate(-0.0123, -0.02, 0.01)) == "−0.012 (−0.020 to +0.010)"
 
 
+def test_a_difference_of_texts_and_seeds_is_paired_by_both() -> None:
+    draw = np.random.default_rng(0)
+    texts, seeds = draw.normal(0.5, 0.3, 200), draw.normal(0, 0.2, (4, 1))
+    base = texts + seeds + draw.normal(0, 0.01, (4, 200))
+
+    def runs_of(values: np.ndarray) -> list[list[dict[str, Any]]]:
+        return [[{"id": str(i), "flip": v, "method": "m"} for i, v in enumerate(run)] for run in values]
+
+    found = seed_difference(runs_of(base - 0.05), runs_of(base), "flip", method="m")
+    assert (found.value, found.low, found.high) == pytest.approx((-0.05, -0.05, -0.05))  # neither texts nor seeds add noise
+    shifts = np.array([-0.3, -0.1, 0.1, 0.1])[:, None]
+    found = seed_difference(runs_of(base + shifts), runs_of(base), "flip", method="m")
+    assert found.value == pytest.approx(-0.05)
+    half = 1.96 * shifts.std() / 2  # the deviation of a mean of four that are drawn with replacement
+    assert (found.low, found.high) == pytest.approx((-0.05 - half, -0.05 + half), abs=0.05)
+    assert below(found) == UNDECIDED
+
+
 def test_a_verdict_is_undecided_where_the_interval_holds_the_bound() -> None:
     assert [above(Estimate(0.1, low, high)) for low, high in ((0.01, 0.2), (-0.01, 0.2), (-0.2, -0.01))] == [
         HOLDS, UNDECIDED, FAILS,
@@ -122,5 +144,8 @@ def test_a_part_of_a_corpus_is_read_once_and_spread_evenly() -> None:
     part = opened("reviews", None, 20, 5, 7)
     assert part is opened("reviews", None, 20, 5, 7)
     assert [len(part.load(split)) for split in ("train", "dev", "test")] == [20, 5, 7]
+    size = corpus_size(part, "dev")
+    assert sum(size["counts"]) == 5
+    assert size["length"] == np.mean([len(word_spans(e.texts["text"])) for e in part.load("dev")])
     assert spread(list(range(10)), 4) == [0, 3, 6, 9]
     assert spread(list(range(3)), 4) == [0, 1, 2]
