@@ -101,7 +101,7 @@ def settings(scale: Scale) -> SalossSettings:
 
 
 def _smoke() -> SalossSettings:
-    """A BiLSTM, whose α is its one attention layer's: in the time that there is, a transformer from scratch learns too little."""
+    """A BiLSTM, whose α is that of its one layer: in this time a transformer from scratch learns too little."""
     only = "reviews"
     return SalossSettings(
         corpora=[only], model="bilstm", architecture={"hidden_size": 64, "embedding_dim": 64}, train={only: 4000},
