@@ -69,7 +69,7 @@ class Race:
         self.classifier, self.clock = classifier, Clock()
         self.methods = [m.name for m in choose_methods(classifier)[0]]
         self.parameters = {
-            "integrated_gradients": {"n_steps": n_steps},
+            "integrated_gradients": {"n_steps": n_steps, "max_steps": n_steps},
             "lime": {"n_samples": n_samples},
             "kernel_shap": {"n_samples": n_samples},
         }

@@ -68,7 +68,7 @@ def test_integrated_gradients(bert: Classifier, encoded: Encoded) -> None:
 
     baseline = torch.where(torch.tensor(encoded.field >= 0)[None, :, None], torch.zeros_like(x), x)
     values = IntegratedGradients(forward).attribute(x, baseline, n_steps=20, method="riemann_middle", internal_batch_size=4)
-    assert ours(bert, encoded, "integrated_gradients", n_steps=20) == pytest.approx(
+    assert ours(bert, encoded, "integrated_gradients", n_steps=20, max_steps=20) == pytest.approx(
         by_word(encoded, values.sum(-1)), abs=1e-5, rel=1e-5
     )
 

@@ -85,8 +85,26 @@ def test_integrated_gradients_end_points(shape: Shape, power: int) -> None:
     assert sum(made.scores) == pytest.approx(0.8**power, rel=1e-3)
     assert made.notes["completeness_error"] < 1e-3 * 0.8**power
     assert made.scores == pytest.approx(np.array([0.4, 0.3, 0.1]) / 0.8 * 0.8**power, rel=1e-3)
-    coarse = scores(classifier, item, "integrated_gradients", n_steps=1)  # t = ½ alone: exact for x², ¾ of x³
+    coarse = scores(classifier, item, "integrated_gradients", n_steps=1, max_steps=1)  # t = ½ alone: exact for x², ¾ of x³
     assert sum(coarse.scores) / 0.8**power == pytest.approx({2: 1.0, 3: 0.75}[power], abs=1e-4)
+
+
+def test_integrated_gradients_takes_more_steps_until_the_error_is_small() -> None:
+    """One step gives ¾ of x³, three give 1 − 1/36: exactly the midpoint rule with three steps, from two more points."""
+    classifier = bag_classifier({"good": 0.4, "film": 0.3, "plot": 0.1}, "cube")
+    [item] = classifier.encode([Example("x", {"text": "good film plot"})])
+    made = scores(classifier, item, "integrated_gradients", n_steps=1)
+    assert made.notes["steps"] == 3
+    assert made.scores == pytest.approx(
+        scores(classifier, item, "integrated_gradients", n_steps=3, max_steps=3).scores, rel=1e-6
+    )
+    assert sum(made.scores) / 0.8**3 == pytest.approx(1 - 1 / 36, rel=1e-4)
+    assert made.notes["completeness_error"] < 0.05 * sum(made.scores)
+    assert "not_converged" not in made.notes
+    finer = scores(classifier, item, "integrated_gradients", n_steps=1, tolerance=0.002)
+    assert finer.notes["steps"] == 27  # 9 steps: an error of 1/324
+    capped = scores(classifier, item, "integrated_gradients", n_steps=1, tolerance=0.002, max_steps=9)
+    assert (capped.notes["steps"], capped.notes["not_converged"]) == (9, 1)
 
 
 def test_leave_one_out(bag: Classifier, encoded: Encoded) -> None:

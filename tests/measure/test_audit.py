@@ -21,7 +21,7 @@ from whence.report.audit_report import write_report
 from whence.studies.calibrate import calibrate, reliance
 from whence.studies.planted_model import planted_model
 
-FAST = {"lime": {"n_samples": 24}, "kernel_shap": {"n_samples": 24}, "integrated_gradients": {"n_steps": 4}}
+FAST = {"lime": {"n_samples": 24}, "kernel_shap": {"n_samples": 24}, "integrated_gradients": {"n_steps": 4, "max_steps": 4}}
 
 
 def quiet(_: str) -> None:

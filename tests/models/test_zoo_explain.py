@@ -81,7 +81,7 @@ def test_gradients(name: str) -> None:
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_integrated_gradients(name: str) -> None:
     for text, made in zip(READ, explained(name, "integrated_gradients"), strict=True):
-        steps = int(made.parameters["n_steps"])
+        steps = int(made.notes["steps"])
         agree(made, by_hand(name, text).integrated_gradients(target(made, name), steps, embedded_path(name)))
 
 

@@ -50,6 +50,8 @@ def summarise(
         methods[name]["passes"] = {kind: float(np.mean([row[kind] for row in mine])) for kind in ("forward", "backward")}
         errors = [json.loads(row["explanation"])["notes"].get("completeness_error") for row in mine]
         methods[name]["notes"] = {"completeness_error": float(np.mean(errors))} if None not in errors else {}
+        late = sum("not_converged" in json.loads(row["explanation"])["notes"] for row in mine)
+        methods[name]["notes"] |= {"examples_not_converged": late} if late else {}
     values = {
         m.name: {name: [json.loads(row["values"])[m.name] for row in mine] for name, mine in by_method.items()}
         for m in measures

@@ -94,7 +94,7 @@ def document_only(encoded: Encoded) -> Encoded:
 
 
 def explained(runner: Runner, encoded: Sequence[Encoded], method: str, hide: Hide, ig_steps: int = 0) -> list[TokenScores]:
-    parameters = {"n_steps": ig_steps} if method == "integrated_gradients" else {}
+    parameters = {"n_steps": ig_steps, "max_steps": ig_steps} if method == "integrated_gradients" else {}
     return explain(runner, encoded, METHODS[method], hide=hide, parameters=parameters)
 
 
