@@ -254,7 +254,7 @@ def check_gradients(port: TorchPort, target: int) -> None:
     encoded, runner = port.encode(examples(port)), Runner(port)
     made = {name: explain(runner, encoded, METHODS[name], Label(target), parameters=parameters)
             for name, parameters in (("input_x_gradient", {}), ("gradient_l1", {}), ("gradient_sum", {}),
-                                     ("integrated_gradients", {"n_steps": 3}))}  # fmt: skip
+                                     ("integrated_gradients", {"n_steps": 3, "max_steps": 3}))}  # fmt: skip
     for i, e in enumerate(encoded):
         x, slope = autograd(port, e, 1.0, target)
         path = torch.stack([autograd(port, e, t, target)[1] for t in (1 / 6, 3 / 6, 5 / 6)]).mean(0)

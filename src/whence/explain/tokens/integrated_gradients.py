@@ -7,7 +7,7 @@ they are, so that the scores of the words alone add up: Σ_i IG_i = ŷ(x) − ŷ
 reported with every explanation. Below a LayerNorm the path would do nothing: a norm ignores the scale of what it reads.
 
 While that error is more than `tolerance` of Σ_i |IG_i|, three times as many steps are taken, up to `max_steps`: every old point
-is also a point of the finer rule, so nothing is computed twice. Where the error is still larger at the end, the explanation says
+is a point of the finer rule too, so nothing is computed twice. Where the error is still larger at the end, the explanation says
 so (`not_converged`). Cost: m forward + m backward, m from n_steps to max_steps, and 2 forward for the error.
 """
 
