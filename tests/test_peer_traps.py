@@ -130,8 +130,9 @@ def test_trap_6_integrated_gradients_take_the_middle_of_every_step(bert: Classif
     explain(spy, bert.encode(texts()[:1]), METHODS["integrated_gradients"], parameters={"n_steps": 5, "max_steps": 5})
     points = [request.change.scale for request in spy.asked if request.want]
     assert points == pytest.approx([0.1, 0.3, 0.5, 0.7, 0.9])
-    errors = [explain(Runner(bert), bert.encode(texts()[:1]), METHODS["integrated_gradients"], parameters={"n_steps": n, "max_steps": n})[0]
-              .notes["completeness_error"] for n in (2, 8, 128)]  # fmt: skip
+    counts = [{"n_steps": n, "max_steps": n} for n in (2, 8, 128)]
+    errors = [explain(Runner(bert), bert.encode(texts()[:1]), METHODS["integrated_gradients"], parameters=given)[0]
+              .notes["completeness_error"] for given in counts]  # fmt: skip
     assert errors[2] < 1e-3
     assert errors[2] < errors[0]
 
