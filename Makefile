@@ -15,7 +15,7 @@ demo: .venv/ready
 	$(BIN)/whence demo --out runs/demo
 
 test: .venv/ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: .venv/ready
 	$(BIN)/ruff check .

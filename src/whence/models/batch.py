@@ -45,6 +45,8 @@ class Answers:
     """Tokens that count."""
     texts: bool
     """One text for each row, of which some tokens are asked about."""
+    most_asked: int
+    """Of the rows."""
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Text]], pad_id: int, device: torch.device, texts: bool) -> "Answers":
@@ -55,7 +57,7 @@ class Answers:
             for j, text in enumerate(row):
                 ids[i, j, : len(text.ids)] = text.ids
                 asked[i, j, : len(text.ids)] = text.asked
-        return cls(torch.from_numpy(ids).to(device), torch.from_numpy(asked).to(device), texts)
+        return cls(torch.from_numpy(ids).to(device), torch.from_numpy(asked).to(device), texts, int(asked.sum(-1).max()))
 
 
 def collate(

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 from transformers import PreTrainedModel
 
@@ -163,7 +163,7 @@ class Generator(TorchPort):
         logits = self._answered(batch, answers, want, kept).float()  # rows × candidates, length, vocabulary
         found = logits.log_softmax(-1).gather(2, answers.ids.flatten(0, 1)[..., None])[..., 0]
         scores = (found * answers.asked.flatten(0, 1)).sum(1).unflatten(0, answers.ids.shape[:2])
-        return scores, None, {"choice": _asked_only(logits.argmax(-1), answers.asked[:, 0])} if answers.texts else {}
+        return scores, None, {"choice": _asked_only(logits.argmax(-1), answers)} if answers.texts else {}
 
     @abstractmethod
     def _answered(self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept) -> Tensor:
@@ -195,8 +195,8 @@ def _placed(offsets: Sequence[Span], special: Sequence[bool], fields: Sequence[S
     return field, local
 
 
-def _asked_only(chosen: Int[Tensor, "rows length"], asked: Bool[Tensor, "rows length"]) -> Int[Tensor, "rows asked"]:
+def _asked_only(chosen: Int[Tensor, "rows length"], answers: Answers) -> Int[Tensor, "rows asked"]:
     """The choices at asked places, moved to the left; −1 behind them."""
+    asked = answers.asked[:, 0]
     order = (~asked).int().argsort(dim=1, stable=True)
-    moved = torch.where(asked, chosen, -1).gather(1, order)
-    return moved[:, : max(1, int(asked.sum(1).max()))]
+    return torch.where(asked, chosen, -1).gather(1, order)[:, : answers.most_asked]
