@@ -210,12 +210,16 @@ SEQ2SEQ: dict[str, Build] = {
                           **BART | {"d_model": 24, "encoder_layers": 3, "decoder_layers": 1, "scale_embedding": True}),
 }  # fmt: skip
 
+LONG = {"max_position_embeddings": 2048}
+"""Byte by byte, a prompt with demonstrations is long."""
+
 CAUSAL: dict[str, Build] = {
-    "gpt2": partial(build, "GPT2", "LMHeadModel", pad, **GPT2, pad_token_id=1, eos_token_id=2),
-    "gpt2-no-pad": partial(build, "GPT2", "LMHeadModel", no_pad, **GPT2 | {"n_embd": 24, "n_layer": 3, "n_head": 2},
-                           eos_token_id=2),
-    "llama": partial(build, "Llama", "ForCausalLM", llama_pad, **DECODER, pad_token_id=3),
-    "llama-no-pad": partial(build, "Llama", "ForCausalLM", llama_no_pad, **OTHER, num_key_value_heads=2),
-    "qwen2": partial(build, "Qwen2", "ForCausalLM", pad, **SMALL, num_key_value_heads=2, pad_token_id=1),
-    "qwen2-no-pad": partial(build, "Qwen2", "ForCausalLM", no_pad, **OTHER, num_key_value_heads=1, tie_word_embeddings=True),
+    "gpt2": partial(build, "GPT2", "LMHeadModel", pad, **GPT2 | {"n_positions": 2048}, pad_token_id=1, eos_token_id=2),
+    "gpt2-no-pad": partial(build, "GPT2", "LMHeadModel", no_pad,
+                           **GPT2 | {"n_positions": 2048, "n_embd": 24, "n_layer": 3, "n_head": 2}, eos_token_id=2),
+    "llama": partial(build, "Llama", "ForCausalLM", llama_pad, **DECODER | LONG, pad_token_id=3),
+    "llama-no-pad": partial(build, "Llama", "ForCausalLM", llama_no_pad, **OTHER | LONG, num_key_value_heads=2),
+    "qwen2": partial(build, "Qwen2", "ForCausalLM", pad, **SMALL | LONG, num_key_value_heads=2, pad_token_id=1),
+    "qwen2-no-pad": partial(build, "Qwen2", "ForCausalLM", no_pad, **OTHER | LONG, num_key_value_heads=1,
+                            tie_word_embeddings=True),
 }  # fmt: skip
