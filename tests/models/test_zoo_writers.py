@@ -1,6 +1,7 @@
 """Every model of the zoo that writes, as a chooser of labels: predictions and explanations equal to a computation by hand."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from tiny import SENTENCES
 from writer_by_hand import WriterByHand
 from zoo import CAUSAL, SEQ2SEQ
 
+import whence
 from whence.data import Example, open_template, words
 from whence.data.planted import choices
 from whence.data.planted.counterparts import planted_pairs
@@ -120,3 +122,13 @@ def test_edits_stay_with_the_example() -> None:
     [encoded] = runner("t5 seq2seq", "nli.i-o").classifier.encode([pair])
     assert encoded.example.edits == pair.edits
     assert encoded.example.meta == pair.meta
+
+
+@pytest.mark.parametrize(("name", "template"), [("t5 seq2seq", "nli.i-or"), ("gpt2-no-pad causal", "prompt.nli")])
+def test_a_small_audit_of_pairs_that_turn_their_label(name: str, template: str, tmp_path: Path) -> None:
+    model = whence.load(MODELS[name][1](), candidates=("entailment", "neutral", "contradiction"), template=template)
+    methods = ["leave_one_out", "gradient_l2", "random"]
+    report = whence.audit(model, planted_pairs("scenes").load("dev", 3), tmp_path, methods=methods, say=lambda _: None)
+    told = {(row["method"], row["measure"]): row["value"] for row in report.results["table"]}
+    assert {method for method, _ in told} == set(methods)
+    assert all(0 <= told[method, "edit"] <= 1 and np.isfinite(told[method, "comprehensiveness"]) for method in methods)

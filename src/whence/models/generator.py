@@ -12,6 +12,7 @@ What is read once serves all candidates of an example (the encoder's output, or 
 import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -95,7 +96,7 @@ class Generator(TorchPort):
                 raise BadInput(f"example '{example.id}': its prompt is longer than the {limit} tokens that {self.name} reads")
             word, carrier = match_words(spans, field, offsets, full)
             answers = tuple(self.candidate(template, text) for text in template.candidates(example, self.labels))
-            told = Example(example.id, texts, example.label, example.choices, example.highlights, example.explanations)
+            told = replace(example, texts=texts)
             found.append(Encoded(told, names, spans, ids, None, field, word, carrier, answers))
         return found
 
