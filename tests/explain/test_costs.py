@@ -24,12 +24,13 @@ def test_costs_are_as_documented(bert: Classifier, method: str) -> None:
     for encoded in bert.encode(texts()):
         runner = Runner(bert)
         with runner.ledger() as needed:
-            explain(runner, [encoded], METHODS[method])
+            [made] = explain(runner, [encoded], METHODS[method])
             counted = needed()
         assert counted == (runner.paid.forward, runner.paid.backward)
         for found, told in zip(counted, TABLE[method], strict=True):
             most = told.startswith("≤")
-            words = re.sub(r"^(≤|m =)", "", told).strip().replace("m", "20").replace("n", str(encoded.word_count))
+            words = told.removeprefix("≤").split(" = ")[0].strip()  # "m = 20, or 60 …": the explanation says which
+            words = words.replace("m", f"{made.notes.get('steps', 0):.0f}").replace("n", str(encoded.word_count))
             number = 0 if words == "–" else sum(map(int, words.split("+")))
             assert found <= number if most else found == number, (told, found)
 

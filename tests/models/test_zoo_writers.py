@@ -28,7 +28,7 @@ EMBEDDED = {"t5": "encoder.block.0 in", "bart": "model.encoder.layernorm_embeddi
 TEMPLATES = {"Seq2Seq": {"nli.i-o": "", "nli.i-or": " explanation:"}, "Causal": {"prompt.nli": "\n", "prompt.nli-few": "\n"}}
 """Template → what must follow a label."""
 CASES = [(name, template) for name, (kind, _) in MODELS.items() for template in TEMPLATES[kind.__name__]]
-FEW = {"lime": {"n_samples": 12}, "kernel_shap": {"n_samples": 32}, "integrated_gradients": {"n_steps": 3}}
+FEW = {"lime": {"n_samples": 12}, "kernel_shap": {"n_samples": 32}, "integrated_gradients": {"n_steps": 3, "max_steps": 9}}
 every_case = pytest.mark.parametrize(("name", "template"), CASES)
 
 
@@ -84,7 +84,7 @@ def test_gradients(name: str, template: str) -> None:
 @every_case
 def test_integrated_gradients(name: str, template: str) -> None:
     for number, made in enumerate(explained(name, template, "integrated_gradients")):
-        steps, goal = int(made.parameters["n_steps"]), LABELS.index(made.target)
+        steps, goal = int(made.notes["steps"]), LABELS.index(made.target)
         agree(made, by_hand(name, template, number).integrated_gradients(goal, steps, embedded(name)))
 
 
