@@ -75,3 +75,14 @@ def test_a_wrong_setting_does_not_stand_in_the_way_of_the_right_one(
     train = ["train", "--model", "mlp", "--data", "reviews", "--limit", "40", "--epochs", "1", "--out", f"{out}-train"]
     assert whence([*train, "--guide", str(tmp_path / "nobody")], monkeypatch) == 2
     assert whence(train, monkeypatch) == 0
+
+
+@pytest.mark.parametrize("verb", ["explain", "align", "audit"])
+def test_the_same_method_twice_is_refused(
+    verb: str, model: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--text", "A good film.", "--pair", "good"] if verb == "align" else ["--data", str(texts)]
+    argv = [verb, "--model", str(model), *given, "--method", "random", "--method", "random", "--out", str(tmp_path / "out")]
+    assert whence(argv, monkeypatch) == 2
+    assert "twice" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

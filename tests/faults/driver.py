@@ -61,7 +61,7 @@ def command(job: str, given: Path, out: Path) -> list[str]:
         "explain": ["explain", "--model", model, "--data", data, "--method", "gradient_l2", "--out", str(out / "made.jsonl")],
         "audit": ["audit", "--model", model, "--data", data, "--method", "gradient_l2", "--measure", "sufficiency",
                   "--out", str(out / "run")],
-        "train": ["train", "--model", "mlp", "--data", "reviews", "--limit", "40", "--epochs", "2", "--option", "hidden_size=4",
+        "train": ["train", "--model", "mlp", "--data", str(given / "splits"), "--epochs", "2", "--option", "hidden_size=4",
                   "--out", str(out / "run")],
         "study": ["study", "toy", "--scale", "smoke", "--out", str(out / "run")],
     }[job]  # fmt: skip
@@ -168,6 +168,10 @@ def prepare(folder: Path) -> None:
             part.save_pretrained(folder / "given" / "model")
         rows = "".join(f'"{SENTENCES[i % 4]}"\n' for i in range(10))
         (folder / "given" / "texts.csv").write_text("text\n" + rows)
+        (folder / "given" / "splits").mkdir()
+        for split in ("train", "dev", "test"):
+            labelled = "".join(f'"{sentence}",{"good" if i % 2 else "bad"}\n' for i, sentence in enumerate(SENTENCES))
+            (folder / "given" / "splits" / f"{split}.csv").write_text("text,label\n" + labelled)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from whence.cli.options import (
     TextColumn,
     columns,
     console,
+    each_once,
     label_names,
     method_parameters,
     print_json,
@@ -82,7 +83,7 @@ def align(
         raise BadInput(f"--out {out}: unknown ending '{ending}'; expected .jsonl, or {', '.join(PICTURES)} for a picture")
     if out is not None:
         check_file(out)
-    names, parameters = method or ["arec"], method_parameters(set_)
+    names, parameters = each_once(method or ["arec"]), method_parameters(set_)
     for name in names:
         if name not in ALIGNMENT_METHODS:
             raise unknown("method for alignments", name, ALIGNMENT_METHODS)

@@ -25,6 +25,7 @@ from whence.cli.options import (
     TextColumn,
     columns,
     console,
+    each_once,
     label_names,
     method_parameters,
     print_json,
@@ -85,7 +86,7 @@ def explain(
         )
     if data is not None and pair is not None:
         raise BadInput("--pair is the second text of --text; with --data, name its column with --pair-column")
-    names, parameters = method or ["integrated_gradients"], method_parameters(set_)
+    names, parameters = each_once(method or ["integrated_gradients"]), method_parameters(set_)
     check_parameters(METHODS, parameters, names)
     if eraser and len(names) > 1:
         raise BadInput(f"--eraser takes one method, because the format has no field for it; got {', '.join(names)}")

@@ -117,6 +117,14 @@ def keyed(given: list[str] | None, option: str) -> dict[str, Any]:
     return found
 
 
+def each_once(names: list[str]) -> list[str]:
+    """The methods as they were named; one that is named twice would be explained twice."""
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise BadInput(f"--method {name} was given twice; expected each method once")
+    return names
+
+
 def method_parameters(given: list[str] | None) -> dict[str, dict[str, Any]]:
     """["lime.n_samples=1000"] → {"lime": {"n_samples": 1000}}."""
     found: dict[str, dict[str, Any]] = {}

@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
+from whence.run.files import remove
+
 try:
     import fcntl
 except ImportError:  # not a POSIX system: there is no such lock
@@ -29,7 +31,7 @@ def locked(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
         file.flush()
         yield
     finally:
-        path.unlink(missing_ok=True)
+        remove(path)  # a file that stays does no harm: the lock itself ends with the file's closing
         file.close()
 
 
