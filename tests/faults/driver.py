@@ -36,6 +36,8 @@ KILLED = 137
 UNEQUAL = ("timing.json", "seconds.json")
 """Files that say how long something took."""
 SECONDS = ("seconds", "pieces")
+DURATIONS = re.compile(rb"<div><dt>die-\w+</dt><dd>[^<]*</dd></div>|\b\d+ (s|min)\b")
+"""In reports; the pieces of a study are listed by the time that they took."""
 fault = ctypes.CDLL(None).whence_fault
 fault.argtypes = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_int]
 
@@ -114,7 +116,7 @@ def contents(out: Path) -> dict[str, Any]:
         elif path.name == "results.json":
             found[name] = {k: v for k, v in json.loads(path.read_text()).items() if k not in SECONDS}
         else:
-            found[name] = re.sub(rb"\b\d+ (s|min)\b", b"", path.read_bytes()) if path.suffix == ".html" else path.read_bytes()
+            found[name] = DURATIONS.sub(b"", path.read_bytes()) if path.suffix == ".html" else path.read_bytes()
     return found
 
 
