@@ -6,8 +6,10 @@ import torch
 from tiny import MODELS, pairs
 
 from whence.data import Example
-from whence.explain.alignments import PairAsk, pair_asks
+from whence.explain.alignment import Alignment
+from whence.explain.alignments import ALIGNMENT_METHODS, PairAsk, explain_alignments, pair_asks
 from whence.measure.alignments.aorc import aorc_steps
+from whence.measure.alignments.needed import empty_share, need_in_words, without_steps
 from whence.measure.alignments.planted import planted_found
 from whence.measure.alignments.rationale import compactness, contiguity, induce_steps, quality_steps
 from whence.models import Classifier, Intervention
@@ -103,6 +105,32 @@ def test_a_pair_without_cells_is_not_measured(classifier: Classifier) -> None:
     assert drive_masks(runner, pairs_asked, [aorc_steps(ask, nothing)]) == [None]
     assert drive_masks(runner, pairs_asked, [quality_steps(ask, nothing > 0)]) == [None]
     assert drive_masks(runner, pairs_asked, [induce_steps(ask, nothing, 0.1)])[0].shape == (2, 0)
+
+
+def test_what_is_left_without_any_alignment(classifier: Classifier, asks: list[PairAsk]) -> None:
+    runner, encoded = Runner(classifier), [ask.encoded for ask in asks]
+    found = drive_masks(runner, encoded, [without_steps(ask) for ask in asks])
+    alignments = explain_alignments(runner, encoded, ALIGNMENT_METHODS["random"])
+    for ask, without, alignment in zip(asks, found, alignments, strict=True):
+        assert without is not None
+        assert without.fidelity == pytest.approx(distance(classifier, ask, np.zeros(ask.shape)), abs=2e-5)
+        assert without.label_kept == float(not alignment.needed)
+    assert empty_share(alignments) is None
+    masked = [alignments[0].with_mask(np.zeros(asks[0].shape)), *(a.with_mask(np.ones(a.shape)) for a in alignments[1:])]
+    assert empty_share(masked) == 0.25
+
+
+def test_need_is_said_by_label() -> None:
+    texts = {"premise": "a", "hypothesis": "b"}
+    spans = {"premise": ((0, 1),), "hypothesis": ((0, 1),)}
+    made = [
+        Alignment(str(i), texts, spans, ((0.0,),), "random", target, 0.9, cut_label=cut, cut_probability=0.8)
+        for i, (target, cut) in enumerate([("yes", "yes"), ("yes", "no"), ("no", "no"), ("no", "no")])
+    ]
+    assert need_in_words(made) == "Without any alignment 75% of 4 predictions stay the same (yes 50% of 2, no 100% of 2)."
+    assert need_in_words([]) == ""
+    assert made[0].need == "It needs no alignment: cut all word pairs, and the model still says yes (0.80)."
+    assert made[1].need == "It needs alignments: cut all word pairs, and the model says no (0.80)."
 
 
 def test_planted_pair_by_hand() -> None:

@@ -74,6 +74,7 @@ def align(
     from whence.explain.alignments import ALIGNMENT_METHODS
     from whence.explain.alignments.draw import save_matrix
     from whence.explain.parameters import check_parameters
+    from whence.measure.alignments.needed import need_in_words
     from whence.run import check_file
 
     if (text is None or pair is None) == (data is None) or (data is not None and (text is not None or pair is not None)):
@@ -109,5 +110,8 @@ def align(
     elif out is None:
         for alignment in made:
             console.print(alignment)
+        if len(examples) > 1:
+            say(need_in_words(made[: len(examples)]))
     else:
         say(f"{len(made)} explanation{'s' * (len(made) != 1)}: {out}")
+        say(need_in_words(made[: len(examples)]))

@@ -158,11 +158,11 @@ class MaskedPairs:
         """
         if self.state is not None:
             first, second = self.state.to_b, self.state.to_a.transpose(1, 2)
-            a_at, b_at = self.state.pair.a_at, self.state.pair.b_at
             tokens = self.batch.input_ids.shape[1]
+            # padded places have weight 0; after `take` they may lie beyond the longest pair
+            a_at, b_at = (at.clamp(max=tokens - 1) for at in (self.state.pair.a_at, self.state.pair.b_at))
             weights = first.new_zeros(len(self), tokens, tokens)
             rows = torch.arange(len(self))[:, None, None]
-            # padded places repeat the last real one with weight 0
             weights.index_put_((rows, a_at[:, :, None], b_at[:, None, :]), first, accumulate=True)
             weights.index_put_((rows, b_at[:, :, None], a_at[:, None, :]), second, accumulate=True)
         else:

@@ -28,8 +28,10 @@ from whence.explain.alignments.neighbours import Many, Mask, flip_sizes, neighbo
 from whence.explain.alignments.objective import WEIGHT
 from whence.run.masks import MaskSteps, Slopes
 
-TRIED = 10
+TRIED = 12
 """Masks that a descent tries in a round."""
+GOING = 3
+"""Starts that go downhill: the best of those given."""
 AT_ONCE = 64
 """Neighbours of the best mask that are tried in one go."""
 JUMPS = (2, 3, 4, 6, 8, 12)
@@ -88,7 +90,8 @@ def descend_steps(ask: PairAsk, starts: Sequence[np.ndarray]) -> MaskSteps[Reach
     frame = Frame(ask)
     several = _distinct(np.stack([np.asarray(start, dtype=bool)[frame.cells] for start in starts]))
     values = yield from frame.values(several)
-    spots = [Spot(mask, float(value)) for mask, value in zip(several, values, strict=True)]
+    order = np.argsort(values, kind="stable")[:GOING]
+    spots = [Spot(several[i], float(values[i])) for i in order]
     moving = spots
     while moving:
         yield from _look_around(frame, moving)

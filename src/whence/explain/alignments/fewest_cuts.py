@@ -2,8 +2,8 @@
 
   minimise |C|  over sets C of cells with  argmax M(x, 1 − C) ≠ y
 
-AREC's mask may be empty because the model can do without alignments; then no set of cells changes the label, and that is the
-answer (`changes_label` = 0 in the notes, an empty mask). Otherwise the mask holds the cells of C: those to *cut*.
+The mask holds the cells of C: those to *cut*. Where no set that was tried changes the label, it is empty and the notes say
+`changes_label` = 0. (A label may stay when all cells are cut and still change when some are.)
 
 Search: (1) prefixes of three orders of the cells: by leave-one-out of the margin M_y − max_{k ≠ y} M_k, by its gradient at
 Z = 1, and by a greedy removal that looks at the gradient again after every cut; the shortest that changes the label is taken.
