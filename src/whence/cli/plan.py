@@ -57,6 +57,7 @@ def plan(
     data_root: DataRoot = None,
     device: Device = None,
     dtype: Dtype = None,
+    batch_tokens: BatchTokens = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a command would cost: passes or steps, and time.
