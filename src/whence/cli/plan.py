@@ -7,6 +7,7 @@ from rich.table import Table
 
 from whence.cli.options import (
     AsJson,
+    BatchTokens,
     Candidates,
     DataRoot,
     Device,
@@ -72,7 +73,13 @@ def plan(
     cost = run(
         verb,
         model=load(
-            model, labels=label_names(labels), candidates=label_names(candidates), template=template, device=device, dtype=dtype
+            model,
+            labels=label_names(labels),
+            candidates=label_names(candidates),
+            template=template,
+            device=device,
+            dtype=dtype,
+            batch_tokens=batch_tokens,
         )
         if loads
         else model,
