@@ -9,6 +9,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokeni
 
 from whence.data import word_spans
 from whence.errors import BadInput
+from whence.models.small_t5 import LOOKING, small_t5
 from whence.models.text_models import build_text_model
 from whence.models.text_tokenizer import build_text_tokenizer
 from whence.models.warm_start import WarmStart, readable, trimmed, warm_start
@@ -39,6 +40,19 @@ def test_sentinels_unknown_words_and_odd_spaces(tmp_path: Path) -> None:
         assert "<extra_id_0>" in reader.decode(ids, skip_special_tokens=False)
         assert reader("  ")["input_ids"] == reader("")["input_ids"] == [reader.eos_token_id]
     assert build_text_tokenizer(["a dog"], ends=False)("a dog")["input_ids"] == tokenizer("a dog")["input_ids"][:-1]
+
+
+def test_a_small_t5_starts_by_taking_away_words_that_stand_elsewhere_too() -> None:
+    torch.manual_seed(0)
+    model = small_t5(50, pad=0, end=1, size=64, layers=1, dropout=0.0).eval()
+    looking = model.encoder.block[0].layer[0].SelfAttention.v.weight[: LOOKING * 16]
+    seen = {}
+    model.encoder.block[0].layer[0].register_forward_hook(lambda _, __, out: seen.update(state=out[0]))
+    with torch.no_grad():
+        model.encoder(input_ids=torch.tensor([[10, 11, 12, 20, 10, 11, 13]]))  # 12 and 13 have no second, 20 neither
+        left = (seen["state"][0] @ looking.T).norm(dim=-1)
+    again, new = left[[0, 1, 4, 5]], left[[2, 3, 6]]
+    assert again.max() < 0.5 * new.min()
 
 
 def small_bert(layers: int = 3) -> tuple[BertModel, object]:

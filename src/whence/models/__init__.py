@@ -18,6 +18,7 @@ from whence.models.port import Generated, Port
 from whence.models.seq2seq import Seq2Seq
 from whence.models.target import Label, Target, Text
 from whence.models.torch_port import TorchPort
+from whence.models.warm_start import WarmStart
 
 ARCHITECTURES: dict[str, type[WordModel]] = {
     "bilstm": BiLSTMClassifier,
@@ -35,6 +36,6 @@ for _model in ARCHITECTURES.values():
 __all__ = [
     "ARCHITECTURES", "ESIM", "HIDE", "UNCHANGED", "Batch", "BiLSTMClassifier", "BiLSTMConfig", "BlackBox", "Causal",
     "Classifier", "DecomposableAttention", "DecomposableConfig", "ESIMConfig", "Encoded", "Generated", "Hide", "Intervention",
-    "Label", "Port", "Seq2Seq", "Target", "Text", "TokenMLPClassifier", "TokenMLPConfig", "TorchPort", "WordModel", "collate",
-    "encode", "hide_tokens", "load_classifier", "load_port",
+    "Label", "Port", "Seq2Seq", "Target", "Text", "TokenMLPClassifier", "TokenMLPConfig", "TorchPort", "WarmStart", "WordModel",
+    "collate", "encode", "hide_tokens", "load_classifier", "load_port",
 ]  # fmt: skip

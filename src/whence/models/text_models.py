@@ -1,6 +1,6 @@
 """A new model that reads a text and writes one: small from scratch, warm-started from an encoder, or a pretrained one.
 
-small_t5     T5 (encoder and decoder of 2 layers of 128) over a word-level tokenizer, for planted corpora and tests
+small_t5     T5 (encoder and decoder of 2 layers of 64) over a word-level tokenizer, for planted corpora and tests
 small_gpt2   GPT-2 (3 layers of 128) over the same, for planted corpora and tests
 warm         encoder–decoder that starts from a BERT encoder: --option encoder=FOLDER (warm_start.py)
 NAME         folder or hub id of any Hugging Face sequence-to-sequence or causal model: t5-base, facebook/bart-base, …
@@ -19,11 +19,10 @@ from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
     PreTrainedModel,
-    T5Config,
-    T5ForConditionalGeneration,
 )
 
 from whence.errors import BadInput, unknown
+from whence.models.small_t5 import small_t5
 from whence.models.text_tokenizer import build_text_tokenizer
 from whence.models.warm_start import readable, trimmed, warm_start
 
@@ -43,13 +42,8 @@ def build_text_model(name: str, texts: Iterable[str], options: dict[str, Any] | 
 
 def _small_t5(texts: Iterable[str], options: dict[str, Any]) -> Built:
     tokenizer = build_text_tokenizer(texts, min_count=options.get("min_count", 1))
-    size, layers = options.get("hidden_size", 128), options.get("layers", 2)
-    config = T5Config(
-        vocab_size=len(tokenizer), d_model=size, d_kv=size // 4, d_ff=2 * size, num_layers=layers, num_decoder_layers=layers,
-        num_heads=4, dropout_rate=options.get("dropout", 0.0), pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id, decoder_start_token_id=tokenizer.pad_token_id,
-    )  # fmt: skip
-    return T5ForConditionalGeneration(config), tokenizer
+    size, layers, dropout = options.get("hidden_size", 64), options.get("layers", 2), options.get("dropout", 0.0)
+    return small_t5(len(tokenizer), tokenizer.pad_token_id, tokenizer.eos_token_id, size, layers, dropout), tokenizer
 
 
 def _small_gpt2(texts: Iterable[str], options: dict[str, Any]) -> Built:

@@ -44,8 +44,8 @@ class WarmStart(EncoderDecoderModel):
         super().__init__(config, BertModel(config.encoder, add_pooling_layer=False), BertLMHeadModel(config.decoder))
 
 
-AutoConfig.register(WarmStartConfig.model_type, WarmStartConfig)
-AutoModelForSeq2SeqLM.register(WarmStartConfig, WarmStart)
+AutoConfig.register(WarmStartConfig.model_type, WarmStartConfig, exist_ok=True)
+AutoModelForSeq2SeqLM.register(WarmStartConfig, WarmStart, exist_ok=True)
 
 
 def warm_start(encoder: BertModel, tokenizer: Any, decoder_layers: int = 2) -> WarmStart:
