@@ -78,10 +78,10 @@ def test_targets_end_and_label_tokens_are_those_of_the_label() -> None:
     subject = task()
     split = subject.prepare(legs().load("train"))
     for example, pair in zip(split.facts.examples, split.facts.pairs, strict=True):
-        said = subject.tokenizer.decode(pair.target[pair.label])
+        said = subject.port.tokenizer.decode(pair.target[pair.label])
         assert said == example.label
-        assert pair.target[-1] == subject.tokenizer.eos_token_id
-        assert subject.tokenizer.decode(pair.target[:-1]) == WHY.render_target(example)
+        assert pair.target[-1] == subject.port.tokenizer.eos_token_id
+        assert subject.port.tokenizer.decode(pair.target[:-1]) == WHY.render_target(example)
     silent = Template("none", "animal: {text}", "None explanation: {rationale}")
     assert not any(pair.label.any() for pair in task(template=silent).prepare(legs().load("dev")).facts.pairs)
 
@@ -111,7 +111,8 @@ def test_the_plain_loss_is_that_of_the_model_itself() -> None:
     rows = [0, 1, 2, 3]
     step = split.step(rows, frozenset())
     term = OBJECTIVES["token_cross_entropy"].build(split.facts, label_weight=1.0, label_smoothing=0.0)
-    sources = subject.tokenizer([WHY.render(split.facts.examples[i]).text for i in rows], padding=True, return_tensors="pt")
+    texts = [WHY.render(split.facts.examples[i]).text for i in rows]
+    sources = subject.port.tokenizer(texts, padding=True, return_tensors="pt")
     expected = subject.model(**sources, labels=step.targets).loss
     assert term(step).item() == pytest.approx(expected.item(), rel=1e-5)
 
@@ -119,9 +120,11 @@ def test_the_plain_loss_is_that_of_the_model_itself() -> None:
 @pytest.mark.parametrize("name", ["small_t5", "small_gpt2"])
 def test_writing_in_batches_is_writing_one_at_a_time(name: str) -> None:
     subject = task(name)
-    pairs = subject.prepare(legs().load("train")[:8]).facts.pairs
-    together = written_by(subject.model, subject.tokenizer, [pair.source for pair in pairs])
-    assert together == [written_by(subject.model, subject.tokenizer, [pair.source])[0] for pair in pairs]
+    facts = subject.prepare(legs().load("train")[:8]).facts
+    together = written_by(subject.port, facts.examples, facts.pairs)
+    alone = [written_by(subject.port, [e], [pair])[0] for e, pair in zip(facts.examples, facts.pairs, strict=True)]
+    assert together == alone
+    assert len(set(together)) > 1
 
 
 def test_scores() -> None:

@@ -39,7 +39,7 @@ class Seq2Seq(Generator):
     def training_pass(self, inputs: dict[str, Tensor], targets: Tensor) -> Tensor:
         """Token scores with their graph, float[batch, length, vocabulary]; `targets` are padded with −100."""
         known = targets.masked_fill(targets < 0, self.pad_id)
-        return self.model(**inputs, decoder_input_ids=self._fed(known)).logits[:, len(self.forced) :]
+        return self.model(**inputs, decoder_input_ids=self._fed(known), use_cache=False).logits[:, len(self.forced) :]
 
     def _fed(self, targets: Tensor) -> Tensor:
         """What the decoder reads to give a score to every target token: start tokens, then the targets but the last."""

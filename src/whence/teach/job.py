@@ -48,13 +48,15 @@ class Job(BaseModel):
 
 _FROM_SCRATCH: dict[str, Any] = {"learning_rate": 5e-4, "warmup": 0.1, "epochs": 8, "weight_decay": 0.01, "clip": 1.0}
 _PRETRAINED: dict[str, Any] = {"learning_rate": 5e-5, "warmup": 0.1, "epochs": 3, "weight_decay": 0.01, "clip": 1.0}
+_LABEL_FIRST: dict[str, Any] = {"token_cross_entropy": {"label_weight": 3.0}}
+_SMALL_WRITER = {**_FROM_SCRATCH, "learning_rate": 3e-3, "epochs": 6, "weight_decay": 0.0, "options": _LABEL_FIRST}
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "encoder": _FROM_SCRATCH,
-    "small_t5": {**_FROM_SCRATCH, "learning_rate": 2e-3, "weight_decay": 0.0},
-    "small_gpt2": {**_FROM_SCRATCH, "learning_rate": 2e-3, "weight_decay": 0.0},
+    "small_t5": _SMALL_WRITER,
+    "small_gpt2": _SMALL_WRITER,
     "warm": {
         **_PRETRAINED, "learning_rate": 1e-4, "decoder_learning_rate": 5e-4, "warmup": 0.085, "epochs": 2,
-        "options": {"token_cross_entropy": {"label_weight": 3.0}},
+        "options": _LABEL_FIRST,
     },
 }  # fmt: skip
 

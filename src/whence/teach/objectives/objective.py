@@ -15,10 +15,9 @@ from typing import Any
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from whence.data import Example
-from whence.models import Batch, Classifier, Encoded
+from whence.models import Batch, Classifier, Encoded, TorchPort
 
 
 @dataclass
@@ -68,7 +67,7 @@ class TextFacts:
 
     examples: Sequence[Example]
     pairs: Sequence[Any]
-    model: PreTrainedModel
+    port: TorchPort
     training: "TextFacts | None" = None
 
 

@@ -18,6 +18,7 @@ from transformers import PreTrainedModel
 
 from whence.data import Example, Template
 from whence.errors import BadInput
+from whence.models import Causal, Seq2Seq, TorchPort
 from whence.teach.objectives import TextFacts, TextStep
 from whence.teach.settings import Settings
 from whence.teach.tasks.task import LOSS, TRAIN_LOSS, Metric, Row, Scores, Task
@@ -41,18 +42,16 @@ class TextSplit:
     @property
     def warnings(self) -> list[str]:
         cut = sum(pair.cut > 0 for pair in self.facts.pairs)
-        return (
-            [f"{cut} of {len(self.facts.pairs)} texts are longer than the model's limit; their ends are not read"]
-            if cut
-            else []
-        )
+        said = f"{cut} of {len(self.facts.pairs)} texts are longer than the model's limit; their ends are not read"
+        return [said] if cut else []
 
     def step(self, rows: Sequence[int], reads: frozenset[str]) -> TextStep:
-        pairs, model = [self.facts.pairs[i] for i in rows], self.facts.model
-        targets = _padded([pair.target for pair in pairs], IGNORED, model)
-        labels = _padded([pair.label for pair in pairs], False, model)
-        forward = seq2seq_logits if model.config.is_encoder_decoder else causal_logits
-        return TextStep(rows, targets, labels, forward(model, [pair.source for pair in pairs], targets))
+        pairs, port = [self.facts.pairs[i] for i in rows], self.facts.port
+        targets = _padded([pair.target for pair in pairs], IGNORED, port)
+        labels = _padded([pair.label for pair in pairs], False, port)
+        sources = [pair.source for pair in pairs]
+        logits = seq2seq_logits(port, sources, targets) if isinstance(port, Seq2Seq) else causal_logits(port, sources, targets)
+        return TextStep(rows, targets, labels, logits)
 
 
 class Text2Text(Task):
@@ -72,13 +71,15 @@ class Text2Text(Task):
     def __init__(
         self, model: PreTrainedModel, tokenizer: Any, template: Template, labels: Sequence[str], generated: int | None
     ) -> None:
-        self.model, self.tokenizer, self.template, self.labels, self.generated = model, tokenizer, template, labels, generated
+        kind: type[Seq2Seq | Causal] = Seq2Seq if model.config.is_encoder_decoder else Causal
+        self.model, self.port = model, kind(model, tokenizer)
+        self.template, self.labels, self.generated = template, labels, generated
 
     def prepare(self, examples: Sequence[Example]) -> TextSplit:
-        pairs = encode_pairs(self.model, self.tokenizer, self.template, examples)
+        pairs = encode_pairs(self.port, self.template, examples)
         every = range(len(examples))
         chosen = every if self.generated is None else random.Random(0).sample(every, min(self.generated, len(every)))
-        return TextSplit(TextFacts(examples, pairs, self.model), sorted(chosen))
+        return TextSplit(TextFacts(examples, pairs, self.port), sorted(chosen))
 
     def groups(self, settings: Settings) -> list[dict[str, Any]]:
         """The encoder, word embeddings included, and the rest, which may learn faster."""
@@ -95,7 +96,8 @@ class Text2Text(Task):
         return [{"params": part, "lr": rate} for part, rate in zip(parts, rates, strict=True)]
 
     def evaluate(self, split: TextSplit) -> tuple[Scores, list[Row]]:
-        outputs = written_by(self.model, self.tokenizer, [split.facts.pairs[i].source for i in split.chosen])
+        examples, pairs = ([split.facts.examples[i] for i in split.chosen], [split.facts.pairs[i] for i in split.chosen])
+        outputs = written_by(self.port, examples, pairs)
         rows = [self._row(split.facts.examples[i], output) for i, output in zip(split.chosen, outputs, strict=True)]
         scores: Scores = {"exact_match": exact_match([(row["output"], row["expected"]) for row in rows])}
         if self._names("label") or self._names("letter"):
@@ -119,33 +121,28 @@ class Text2Text(Task):
 
     def save(self, path: Path) -> None:
         self.model.save_pretrained(path)
-        self.tokenizer.save_pretrained(path)
+        self.port.tokenizer.save_pretrained(path)
 
 
-def seq2seq_logits(model: PreTrainedModel, sources: Sequence[Tensor], targets: Tensor) -> Tensor:
+def seq2seq_logits(port: Seq2Seq, sources: Sequence[Tensor], targets: Tensor) -> Tensor:
     """For each target token, given those before it → float[batch, tokens, vocabulary]."""
-    pad, start = model.config.pad_token_id, model.config.decoder_start_token_id
-    before = torch.cat([torch.full_like(targets[:, :1], start), targets[:, :-1]], dim=1)
-    output = model(
-        input_ids=_padded(sources, pad, model), attention_mask=_padded([torch.ones_like(s) for s in sources], 0, model),
-        decoder_input_ids=before.masked_fill(before == IGNORED, pad), use_cache=False,
-    )  # fmt: skip
-    return output.logits
+    return port.training_pass(_inputs(sources, port), targets)
 
 
-def causal_logits(model: PreTrainedModel, sources: Sequence[Tensor], targets: Tensor) -> Tensor:
+def causal_logits(port: TorchPort, sources: Sequence[Tensor], targets: Tensor) -> Tensor:
     """The same of a model that reads source and target as one text."""
     whole = [torch.cat([s, t[t != IGNORED].cpu()]) for s, t in zip(sources, targets, strict=True)]
-    logits = model(
-        input_ids=_padded(whole, 0, model),
-        attention_mask=_padded([torch.ones_like(w) for w in whole], 0, model),
-        use_cache=False,
-    ).logits
+    logits = port.model(**_inputs(whole, port), use_cache=False).logits
     starts = torch.tensor([len(s) for s in sources], device=targets.device)
     places = starts[:, None] - 1 + torch.arange(targets.shape[1], device=targets.device)
     places = places.clamp(max=logits.shape[1] - 1)  # beyond a row's own end: padding of the targets
     return logits.gather(1, places[..., None].expand(-1, -1, logits.shape[2]))
 
 
-def _padded(rows: Sequence[Tensor], fill: float, model: PreTrainedModel) -> Tensor:
-    return pad_sequence(list(rows), batch_first=True, padding_value=fill).to(model.device)
+def _inputs(rows: Sequence[Tensor], port: TorchPort) -> dict[str, Tensor]:
+    mask = _padded([torch.ones_like(row) for row in rows], 0, port)
+    return {"input_ids": _padded(rows, port.pad_id, port), "attention_mask": mask}
+
+
+def _padded(rows: Sequence[Tensor], fill: float, port: TorchPort) -> Tensor:
+    return pad_sequence(list(rows), batch_first=True, padding_value=fill).to(port.device)
