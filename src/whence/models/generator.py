@@ -31,6 +31,7 @@ from whence.models.intervention import Intervention
 from whence.models.port import Generated
 from whence.models.reading import Kept, evaluating
 from whence.models.target import Target, Text
+from whence.models.token_gradients import token_gradients
 from whence.models.torch_port import TorchPort
 
 
@@ -72,6 +73,11 @@ class Generator(TorchPort):
     def fingerprint(self) -> str:
         """A prompt decides answers as much as a weight does."""
         return hashlib.sha256(repr((super().fingerprint, self.template)).encode()).hexdigest()[:16]
+
+    @property
+    def honours(self) -> frozenset[str]:
+        found = super().honours
+        return found | {"token_gradients"} if "gradient" in found else found
 
     def encode(self, examples: Sequence[Example], rationales: Sequence[str] | None = None) -> list[Encoded]:
         """Sources as the template writes them; `rationales` for templates that show one. Words of all fields can be hidden."""
@@ -165,6 +171,23 @@ class Generator(TorchPort):
         found = logits.log_softmax(-1).gather(2, answers.ids.flatten(0, 1)[..., None])[..., 0]
         scores = (found * answers.asked.flatten(0, 1)).sum(1).unflatten(0, answers.ids.shape[:2])
         return scores, None, {"choice": _asked_only(logits.argmax(-1), answers)} if answers.texts else {}
+
+    def _run(
+        self,
+        encoded: Sequence[Encoded],
+        changes: Sequence[Intervention],
+        want: frozenset[str],
+        targets: Sequence[Target | None],
+    ) -> dict[str, np.ndarray]:
+        """Gradients of many tokens are taken of one forward pass; the other answers are those of every pass."""
+        found = super()._run(encoded, changes, want - {"token_gradients"}, targets)
+        if "token_gradients" in want:
+            batch, kept = self._collate(encoded, changes, targets), Kept()
+            assert batch.answers is not None
+            with evaluating(self.model), torch.enable_grad():
+                logits = self._answered(batch, batch.answers, frozenset({"gradient"}), kept)
+                found["token_gradients"] = token_gradients(logits, batch.answers, kept.leaves[0]).cpu().numpy()
+        return found
 
     @abstractmethod
     def _answered(self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept) -> Tensor:

@@ -17,9 +17,15 @@ from whence.models.encoding import Encoded
 from whence.models.intervention import Hide, Intervention
 from whence.models.target import Target, Text
 
-BACKWARD = frozenset({"gradient", "attention_gradient"})
+BACKWARD = frozenset({"gradient", "attention_gradient", "token_gradients"})
 """Extras that cost a backward pass."""
-NEEDED = {"gradient": "gradient", "attention": "attention", "attention_gradient": "attention", "readout": "readout"}
+NEEDED = {
+    "gradient": "gradient",
+    "attention": "attention",
+    "attention_gradient": "attention",
+    "readout": "readout",
+    "token_gradients": "token_gradients",
+}
 """What a model must offer (`Port.honours`) for each extra."""
 
 
@@ -50,7 +56,8 @@ class Port(ABC):
     @property
     @abstractmethod
     def honours(self) -> frozenset[str]:
-        """Fields of an intervention that the model honours, and "gradient" and "attention" where it gives them."""
+        """Fields of an intervention that the model honours, and "gradient", "attention" and "token_gradients" where it gives
+        them."""
 
     @property
     @abstractmethod
@@ -93,6 +100,7 @@ class Port(ABC):
                             (before `scale`): Σ x·g, Σ g, Σ |g|, sqrt Σ g²
         readout             float[rows, tokens, labels]  what each token adds to the scores per unit of attention
         attention_gradient  float[rows, tokens]  at the pooled attention, mean over heads
+        token_gradients     float[rows, tokens, asked]  where targets are texts: of the logit of each asked token apart, Σ |g|
         choice              int[rows, asked]  where targets are texts: the model's own choice at each asked token
         """
 

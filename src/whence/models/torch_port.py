@@ -85,6 +85,11 @@ class TorchPort(Port):
     def embedding_dim(self) -> int:
         return int(self.model.get_input_embeddings().weight.shape[1])
 
+    @property
+    def embedding_variance(self) -> float:
+        """Of the numbers in the word table: the unit in which noise on embeddings means something."""
+        return float(self.model.get_input_embeddings().weight.detach().float().var())
+
     @cached_property
     def sites(self) -> Sites | None:
         """Where words are read; None where that was not found."""

@@ -28,6 +28,7 @@ class DryRunner(Runner):
             "attention": (width,),
             "readout": (width, len(self.classifier.labels)),
             "attention_gradient": (width,),
+            "token_gradients": (width, max(asked, default=0)),
         }
         zeros = {name: np.zeros((rows, *shapes[name]), dtype=np.float32) for name in requests[0].want}
         if asked:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -224,16 +225,18 @@ class Runner:
                 raise BadInput("an alignment needs a pair; a single text was given")
             # activations are kept for a backward pass: a quarter of the rows needs about the same memory
             budget = self.token_budget // (4 if want & BACKWARD else 1)
-            items.sort(key=lambda item: -_size(item[1]))
+            # rows of one batch take their backward passes together: as many as the row that needs most
+            items.sort(key=lambda item: (-_backward(item[1]), -_size(item[1])))
+            widest = list(accumulate((_size(item[1]) for item in reversed(items)), max))[::-1]  # from each item on
             start = 0
             while start < len(items):
-                rows = max(1, budget // max(1, _size(items[start][1])))
+                rows = max(1, budget // max(1, widest[start]))
                 yield items[start : start + rows]
                 start += rows
 
     def _answer(self, requests: list[Request]) -> list[Result]:
         self.paid.forward += len(requests)
-        self.paid.backward += len(requests) if requests[0].want & BACKWARD else 0
+        self.paid.backward += sum(map(_backward, requests))
         self.paid.tokens += len(requests) * max(_size(r) for r in requests)
         started = time.perf_counter()
         if requests[0].write is not None:
@@ -260,6 +263,13 @@ class Runner:
         limit = requests[0].write
         assert limit is not None
         return self.classifier.generate([r.encoded for r in requests], [r.change for r in requests], limit)
+
+
+def _backward(request: Request) -> int:
+    """Backward passes of a request: one, or one for each token that is asked about apart."""
+    if "token_gradients" in request.want and isinstance(request.target, Text):
+        return sum(request.target.asked) + bool(request.want & BACKWARD - {"token_gradients"})
+    return int(bool(request.want & BACKWARD))
 
 
 def _kept(name: str, request: Request) -> int:

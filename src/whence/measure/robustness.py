@@ -1,0 +1,170 @@
+"""Robustness equivalence: do labels and rationales fail together when the input is noised? (Wiegreffe et al. 2021, §4.1)
+
+For each variance σ² of a grid that begins with 0, and each of a few draws of noise N(0, σ²) on the encoder's input embeddings:
+
+  stable[σ², draw, x]   the written label is that of σ² = 0 (an output without a label is never stable)
+  similar[σ², draw, x]  F1 of the words of the written rationale and of that of σ² = 0
+
+  collapse   the first σ² at which a curve has come half-way from its value at 0 down to its floor, linear between grid points.
+             The floor is chance (the same label, or the same words, in another example's output at σ² = 0), or the lowest
+             point of the curve where noise leads to outputs that nothing clean would give
+  distance   σ² at which rationales collapse − σ² at which labels do; `steps`: the same counted in grid steps. A curve that
+             does not collapse counts as collapsing at the grid's end: a lower bound. Bootstrap intervals over examples
+  coupling   correlation of `stable` and `similar` over the draws of one example and one σ² (means over draws taken off),
+             against draws shuffled within example and σ²
+
+The paper compares the curves by eye. Two independent networks of one kind collapse at the same σ² though neither knows of the
+other, so the distance alone cannot tell them from one model: what can is coupling, whether the same draw breaks both.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from whence.data import Example, words
+from whence.errors import BadInput
+from whence.explain.text import MAX_TOKENS, Rationale, write_rationales
+from whence.explain.text.write import generator_of
+from whence.measure.statistics import Estimate, bootstrap
+from whence.run import Runner
+
+IN_VARIANCES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""The usual grid, in units of the embeddings' own variance: T5's table is a thousand times as wide as MiniLM's."""
+PERMUTATIONS = 2000
+LEVEL = 0.05
+OTHERS = 20
+"""Examples with which each is compared for the floor."""
+Curves = Float[np.ndarray, "variances draws examples"]
+
+
+@dataclass(frozen=True, eq=False)
+class Robustness:
+    variances: tuple[float, ...]
+    stable: Curves
+    similar: Curves
+    label_collapse: float | None
+    rationale_collapse: float | None
+    """None where the curve does not come half-way to its floor on the grid, or begins there (one rationale for everything)."""
+    distance: Estimate
+    steps: Estimate
+    coupling: float
+    p: float
+
+    @property
+    def verdict(self) -> Literal["together", "apart", "nothing failed"]:
+        """Together: the same noise level breaks both, within one step, and the same draws do."""
+        if self.label_collapse is None and self.rationale_collapse is None:
+            return "nothing failed"
+        both = self.label_collapse is not None and self.rationale_collapse is not None
+        return "together" if both and abs(self.steps.value) <= 1 and self.p < LEVEL and self.coupling > 0 else "apart"
+
+    def told(self) -> str:
+        """In one sentence."""
+        if self.verdict == "nothing failed":
+            return f"Neither labels nor rationales failed up to σ² = {self.variances[-1]:g}."
+        places = [
+            f"{what} {f'collapse at σ² = {at:.3g}' if at is not None else f'do not collapse up to σ² = {self.variances[-1]:g}'}"
+            for what, at in (("labels", self.label_collapse), ("rationales", self.rationale_collapse))
+        ]
+        same = f"the same draws break both: coupling {self.coupling:.2f}, p = {self.p:.3g}".replace("-", "−")
+        return f"Labels and rationales of this model fail {self.verdict}: {places[0]}, {places[1]}; {same}."
+
+
+def written_under_noise(
+    runner: Runner,
+    examples: Sequence[Example],
+    in_variances: Sequence[float] = IN_VARIANCES,
+    draws: int = 4,
+    seed: int = 0,
+    max_tokens: int = MAX_TOKENS,
+) -> list[list[list[Rationale]]]:
+    """Rationales by variance (given in units of the embeddings' own), draw and example. Without noise all draws are one."""
+    unit = generator_of(runner).embedding_variance
+    found = []
+    for variance in (unit * number for number in in_variances):
+        several = range(draws if variance else 1)
+        different = [write_rationales(runner, examples, variance, seed * draws + d, max_tokens) for d in several]
+        found.append(different if variance else different * draws)
+    return found
+
+
+def robustness(written: Sequence[Sequence[Sequence[Rationale]]], seed: int = 0) -> Robustness:
+    """`written` by variance, draw and example; the first variance is 0."""
+    variances = [draws[0][0].noise for draws in written]
+    if len(variances) < 2 or variances[0] != 0 or sorted(set(variances)) != variances:
+        raise BadInput(f"variances are {variances}; expected 0 and at least one more, rising")
+    clean = written[0][0]
+    stable = np.array([[[float(c.label is not None and r.label == c.label) for c, r in zip(clean, row, strict=True)]
+                        for row in draws] for draws in written])  # fmt: skip
+    similar = np.array([[[word_f1(c.text, r.text) for c, r in zip(clean, row, strict=True)] for row in draws]
+                        for draws in written])  # fmt: skip
+    others = [np.roll(np.arange(len(clean)), -k).tolist() for k in range(1, min(OTHERS, len(clean) - 1) + 1)]
+    floors = [
+        np.mean([[score(clean[i], clean[j]) for i, j in enumerate(other)] for other in others], axis=0)
+        if others else np.zeros(len(clean))
+        for score in (lambda a, b: float(a.label == b.label), lambda a, b: word_f1(a.text, b.text))
+    ]  # fmt: skip
+    grid = np.array(variances)
+    rows = np.concatenate(
+        [stable.mean(1), floors[0][None], similar.mean(1), floors[1][None]]
+    ).T  # examples, 2 · (variances + 1)
+    ends = _places(rows)
+    at = [None if np.isnan(place) else float(np.interp(place, np.arange(len(grid)), grid)) for place in ends]
+    steps = bootstrap(rows, _gap_in_steps, seed)
+    distance = bootstrap(rows, lambda r: _gap(r, grid), seed)
+    return Robustness(tuple(variances), stable, similar, at[0], at[1], distance, steps, *coupling(stable, similar, seed))
+
+
+def coupling(stable: Curves, similar: Curves, seed: int = 0) -> tuple[float, float]:
+    """(correlation over draws within example and σ², p of one as large); (0, 1) where no draw differs from another."""
+    one, other = (values - values.mean(1, keepdims=True) for values in (stable, similar))
+    scale = float(np.sqrt((one**2).sum() * (other**2).sum()))
+    if scale < 1e-12:
+        return 0.0, 1.0
+    draw = np.random.default_rng(seed)
+    used = np.abs(one).sum(1) > 0  # only cells whose draws differ can add to the sum
+    left, right = (np.moveaxis(values, 1, 2)[used] for values in (one, other))
+    observed = float((left * right).sum())
+    shuffled = np.array([(left * draw.permuted(right, axis=1)).sum() for _ in range(PERMUTATIONS)])
+    return observed / scale, (1 + int((shuffled >= observed - 1e-12).sum())) / (1 + PERMUTATIONS)
+
+
+def word_f1(one: str, other: str) -> float:
+    """F1 of two bags of lower-cased words; 1 for two empty texts."""
+    a, b = (Counter(word.casefold() for word in words(text)) for text in (one, other))
+    return 1.0 if not a and not b else 2 * (a & b).total() / (a.total() + b.total())
+
+
+def collapse_place(curve: Float[np.ndarray, "*batch variances"], floor: Float[np.ndarray, " *batch"]) -> np.ndarray:
+    """Where on the grid (0: the first variance) the curve first comes down to half-way between its start and the floor, or its
+    own minimum if that is lower; NaN where it never does, or starts at its floor."""
+    floor = np.minimum(floor, curve.min(-1))
+    half = (curve[..., :1] + floor[..., None]) / 2
+    below = (curve <= half) & (curve[..., :1] > floor[..., None] + 1e-9)
+    first = below.argmax(-1)[..., None]
+    before = np.maximum(first - 1, 0)
+    high, low = np.take_along_axis(curve, before, -1), np.take_along_axis(curve, first, -1)
+    drop = np.where(high > low, high - low, 1.0)
+    return np.where(below.any(-1), (before + (high - half) / drop)[..., 0], np.nan)
+
+
+def _places(rows: Float[np.ndarray, "*batch examples columns"]) -> np.ndarray:
+    """Where labels and where rationales collapse: float[2, *batch]."""
+    means = rows.mean(-2)
+    half = means.shape[-1] // 2
+    return np.stack([collapse_place(part[..., :-1], part[..., -1]) for part in (means[..., :half], means[..., half:])])
+
+
+def _gap_in_steps(rows: np.ndarray) -> np.ndarray:
+    last = rows.shape[-1] // 2 - 2
+    labels, rationales = np.nan_to_num(_places(rows), nan=last)
+    return rationales - labels
+
+
+def _gap(rows: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    labels, rationales = np.interp(np.nan_to_num(_places(rows), nan=len(grid) - 1), np.arange(len(grid)), grid)
+    return rationales - labels
