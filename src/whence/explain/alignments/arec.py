@@ -4,7 +4,7 @@
 
 1. *Starts*: the relaxation's Z̃ = 1[log α > 0] (relaxation.py); the best of the top-k masks of co-attention, of leave-one-out
    and of log α; the empty mask. `starts` says which, "random" (half of the cells) is one more.
-2. *Descent* from all of them in one batch, to a mask that no neighbour improves (descent.py).
+2. *Descent* from the best three of them in one batch, to a mask that no neighbour improves (descent.py).
 3. If even that loses the label, cells are added by decreasing log α until it is kept. With all of them it is.
 
 Scores are log α, moved half-way to 10 where the cell is kept at last and half-way to −10 where it is not; without the
