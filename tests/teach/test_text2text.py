@@ -14,8 +14,9 @@ from torch.nn.functional import log_softmax
 import whence.teach.loop as loop
 from whence.data import Corpus, Example, Template, open_template
 from whence.errors import BadInput
+from whence.models import load_port
 from whence.models.text_models import build_text_model
-from whence.run import read_json
+from whence.run import Request, Runner, read_json
 from whence.teach import Job, Settings, default_settings, read_predictions, run_job
 from whence.teach.objectives import OBJECTIVES, TextStep
 from whence.teach.tasks import Text2Text
@@ -168,8 +169,13 @@ def test_learns_label_and_reason(tmp_path: Path, model: str) -> None:
     assert results["test"]["bleu"] == pytest.approx(100)
     rows = read_predictions(tmp_path / "run", "test")
     assert {row["output"] for row in rows} == {f"{n} explanation: A {a} has {n} legs." for a, n in LEGS.items()}
-    again, _ = build_text_model(str(tmp_path / "run" / "model"), [])
-    assert again.config.model_type == ("t5" if model == "small_t5" else "gpt2")
+    # opened again, it chooses labels and writes as it did
+    port = load_port(tmp_path / "run", candidates=legs().labels, template="why")
+    examples = legs().load("test")
+    encoded = port.encode(examples)
+    assert [port.labels[r.label] for r in Runner(port).run([Request(e) for e in encoded])] == [e.label for e in examples]
+    written = [r.written.text for r in Runner(port).run([Request(e, write=30) for e in encoded]) if r.written]
+    assert written == [row["output"] for row in rows]
 
 
 @pytest.mark.parametrize("kill_at", [2, 13])
