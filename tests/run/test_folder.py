@@ -77,6 +77,7 @@ def test_what_a_killed_process_left_is_tidied(tmp_path: Path) -> None:
         folder.write_shard("0", ROWS)
         (tmp_path / ".checkpoint.old").mkdir()
         (tmp_path / ".checkpoint.old" / "state.json").write_text("{}")
+        (tmp_path / ".tmp8IzFS2").write_text("half")  # as safetensors calls its own
     with RunFolder(tmp_path, {}):
         pass
     found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())

@@ -19,7 +19,18 @@ import pyarrow.parquet as pq
 
 from whence.data import Example
 from whence.errors import BadInput
-from whence.run.files import is_temporary, one_line, put_back, read_json, remove_leftovers, whole, write_atomically, write_json
+from whence.run.files import (
+    is_run_folder,
+    is_temporary,
+    one_line,
+    put_back,
+    read_json,
+    remove,
+    remove_leftovers,
+    whole,
+    write_atomically,
+    write_json,
+)  # fmt: skip
 from whence.run.lock import LOCK, locked
 
 LIBRARIES = ("whence", "torch", "transformers", "tokenizers", "numpy", "scipy", "scikit-learn")
@@ -103,6 +114,9 @@ class RunFolder:
         """Ends what a killed process left half done."""
         for place in (self.path, self.path / "shards"):
             remove_leftovers(place, everyone=True)
+        if is_run_folder(self.path):
+            for left in self.path.glob(".tmp??????"):  # safetensors' own temporary files
+                remove(left)
         for old in self.path.glob(".*.old"):
             put_back(self.path / old.name[1 : -len(".old")])
 
