@@ -85,12 +85,12 @@ def test_agreement_is_spearmans_and_has_a_null() -> None:
     np.testing.assert_allclose(together.value.value, np.mean(expected))
     np.testing.assert_allclose(rank_agreement(bound[0].label, bound[0].rationale), expected[0])
     assert (together.examples, together.left_out) == (30, 1)
-    assert together.associated
+    assert together.above_chance
     assert together.p == pytest.approx(1 / 2001)
     assert abs(together.null) < 0.02
     apart = agreement(corpus(0.0))
     assert apart is not None
-    assert not apart.associated
+    assert not apart.above_chance
     opposed = agreement([Importance(x.id, x.words, x.label, -x.label) for x in bound])
     assert opposed is not None
     assert opposed.p == 1.0

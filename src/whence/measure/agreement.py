@@ -3,9 +3,11 @@
   ρ(x) = Spearman's rank correlation of a(x)_L and a(x)_R over the words of x;   agreement = mean of ρ over examples
   p    = share of corpora in which the words of a(x)_R are shuffled within each example that agree at least as much
 
-After Wiegreffe et al. 2021, who retrain on occluded texts instead. The null says: no more than if the rationale's importance
-were spread over the same words at random. Words that matter to everything (the only noun) raise the agreement of any two
-models: compare with a control, such as another model's rationales, before reading a small agreement as a bond.
+After Wiegreffe et al. 2021, who retrain on occluded texts instead. The null says: no more than if
+the rationale's importance were spread over the same words at random. So no agreement speaks against a bond, but agreement alone
+does not prove one: words that matter to everything raise it for any two models. Independent networks, and a rationale that is
+the same for every text, come out above chance, too (docs/association.md has the numbers). Whether label and rationale hang
+together is `robustness`' to say.
 """
 
 from collections.abc import Sequence
@@ -34,7 +36,8 @@ class Agreement:
     left_out: int
 
     @property
-    def associated(self) -> bool:
+    def above_chance(self) -> bool:
+        """Needed for a bond, and not enough for one."""
         return self.p < LEVEL and self.value.low > 0
 
 

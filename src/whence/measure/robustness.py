@@ -70,7 +70,8 @@ class Robustness:
             f"{what} {f'collapse at σ² = {at:.3g}' if at is not None else f'do not collapse up to σ² = {self.variances[-1]:g}'}"
             for what, at in (("labels", self.label_collapse), ("rationales", self.rationale_collapse))
         ]
-        same = f"the same draws break both: coupling {self.coupling:.2f}, p = {self.p:.3g}".replace("-", "−")
+        known = "break" if self.p < LEVEL and self.coupling > 0 else "are not seen to break"
+        same = f"the same draws {known} both (coupling {self.coupling:.2f}, p = {self.p:.3g})".replace("-", "−")
         return f"Labels and rationales of this model fail {self.verdict}: {places[0]}, {places[1]}; {same}."
 
 
