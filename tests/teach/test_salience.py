@@ -190,12 +190,17 @@ def test_contract(name: str, model: str, tmp_path: Path, monkeypatch: pytest.Mon
     """A distribution over content tokens, both texts of a pair; nothing on special tokens; empty texts are no trouble."""
     monkeypatch.setenv("WHENCE_CACHE", str(tmp_path))
     classifier = MODELS[model]()
+    options = {}
+    if "model" in PRIORS[name].options:  # a prior that asks a model trained before
+        classifier.model.save_pretrained(tmp_path / "trained")
+        classifier.tokenizer.save_pretrained(tmp_path / "trained")
+        options = {"model": str(tmp_path / "trained")}
     nothing = [Example("e", {"text": ""}, "neutral"), Example("s", {"text": " \n "}, "neutral")]
     empty_pair = Example("p", {"premise": "", "hypothesis": "good"}, "neutral")
     for examples in (texts() + nothing, [*pairs(), empty_pair]):
         encoded = classifier.encode(examples)
         pieces = Pieces(encoded, np.array([i % 3 for i in range(len(examples))]))
-        found = salience(name, pieces, pieces)
+        found = salience(name, pieces, pieces, options)
         assert len(found) == len(encoded)
         for e, values in zip(encoded, found, strict=True):
             content = e.field >= 0
@@ -206,7 +211,7 @@ def test_contract(name: str, model: str, tmp_path: Path, monkeypatch: pytest.Mon
     both = next(v for e, v in zip(encoded, found, strict=True) if (e.field == 0).any() and (e.field == 1).any())
     if name in ("textrank", "uniform"):
         assert all(both[encoded[0].field == f].sum() > 0 for f in (0, 1))
-    assert salience(name, Pieces([], np.zeros(0, dtype=int)), pieces) == []
+    assert salience(name, Pieces([], np.zeros(0, dtype=int)), pieces, options) == []
 
 
 def test_cache_is_asked_by_everything_that_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +234,7 @@ def test_cache_is_asked_by_everything_that_matters(tmp_path: Path, monkeypatch: 
         before = len(list(tmp_path.rglob("*.parquet")))
         other()
         assert len(list(tmp_path.rglob("*.parquet"))) == before + 1
-    with pytest.raises(BadInput, match="unknown salience prior 'x': expected one of chi2, planted, textrank, tfidf, uniform"):
+    with pytest.raises(BadInput, match=r"unknown salience prior 'x': expected one of .*chi2, .*uniform"):
         salience("x", pieces, pieces)
     with pytest.raises(BadInput, match="unknown option of salience prior textrank 'windw'"):
         salience("textrank", pieces, pieces, {"windw": 3})
