@@ -120,3 +120,10 @@ def test_files(tmp_path: Path) -> None:
     assert min(struct.unpack(">II", head[16:])) > 200
     with pytest.raises(BadInput, match=r"\.svg, \.png or \.pdf"):
         save_matrix(alignment, tmp_path / "a.gif")
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_a_pair_without_words_has_no_picture(ending: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="one text of '7' has no words"):
+        save_matrix(aligned("bad", "   "), tmp_path / f"x.{ending}")
+    assert not list(tmp_path.iterdir())
