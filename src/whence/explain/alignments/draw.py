@@ -181,7 +181,7 @@ def save_matrix(alignment: Alignment, path: Path) -> None:
     """As .svg (ink and ground follow the viewer's light or dark setting), .png or .pdf."""
     ending = path.suffix.lower()
     if not all(alignment.words):
-        raise BadInput(f"{path}: one text of '{alignment.id}' has no words, so there is no matrix to draw; expected words in both")
+        raise BadInput(f"{path}: one text of '{alignment.id}' has no words: there is no matrix to draw; expected words in both")
     if ending == ".svg":
         drawn = matrix_svg(alignment)
         end = drawn.index(">") + 1
