@@ -167,7 +167,15 @@ class TorchPort(Port):
         batch, kept = self._collate(encoded, changes, targets), Kept()
         backward = bool(want & BACKWARD)
         with evaluating(self.model), torch.set_grad_enabled(backward):
-            scores, attention, more = self._forward(batch, want, kept)
+            try:
+                scores, attention, more = self._forward(batch, want, kept)
+            except Exception as error:
+                wordless = [e.example.id for e in encoded if not (e.field >= 0).any()]
+                if not wordless or isinstance(error, BadInput):
+                    raise
+                raise BadInput(
+                    f"{self.name} cannot read example '{wordless[0]}', which shows it no words ({error!s:.80})"
+                ) from error
             found = {"scores": scores.detach().float(), **more}
             if attention is not None:
                 found["attention"] = attention.row().detach().float()
