@@ -67,7 +67,7 @@ def audit(
     batch_tokens: BatchTokens = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find out which explanation of your classifier you can believe.
+    """Find out which explanation of your model you can believe.
 
     Explains every example with every method, measures how faithful each explanation is, compares them with random ones, and
     writes a report. You can stop it at any time: run the same command again and it continues where it stopped.
