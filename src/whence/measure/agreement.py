@@ -7,7 +7,7 @@ After Wiegreffe et al. 2021, who retrain on occluded texts instead. The null say
 the rationale's importance were spread over the same words at random. So no agreement speaks against a bond, but agreement alone
 does not prove one: words that matter to everything raise it for any two models. Independent networks, and a rationale that is
 the same for every text, come out above chance, too (docs/association.md has the numbers). Whether label and rationale hang
-together is `robustness`' to say.
+together is for `shared_importance` and `robustness` to say.
 """
 
 from collections.abc import Sequence
