@@ -19,13 +19,14 @@ HOSTILE = (
     "nan", "-1", "0", "1e309", "9" * 400, "null", "{}", "[]", "true", "a=b", ".", "/", "/dev/null", "-", "%s%n{}", "\n\r\n", "LABEL_0",
     "\x9b31m", "--", "good\ttext", "\u200b", "😀👩‍👩‍👧",
 )  # fmt: skip
+LONG = "x " * 700
 TEXTS = (
     "a good film",
     "bad",
     "",
     "   ",
     "\u200b",
-    "x " * 700,
+    LONG,
     "ein <b>guter</b> Film & mehr",
     "a\ud800b",
     "\x1b[2Jclear",
@@ -167,6 +168,8 @@ class Grammar:
 
     def align(self) -> list[str]:
         pair = ["--text", self.draw.choice(TEXTS), "--pair", self.draw.choice(TEXTS[:6])]
+        if pair[1] == pair[3] == LONG:  # half a million word pairs: hours, and nothing that one long text does not show
+            pair[3] = "bad"
         given = self.draw.choice(
             (pair, pair, ["--data", self.draw.choice(("pairs.tsv", "good.csv", self.file())), "--limit", "1"])
         )

@@ -162,9 +162,10 @@ def test_lime_finds_a_line(bag: Classifier) -> None:
     assert made.scores == pytest.approx(W / 100 / 4, abs=1e-5)
 
 
-def test_weighted_ridge_is_scikit_learns() -> None:
+@pytest.mark.parametrize("words", [6, 80])  # fewer and more than samples
+def test_weighted_ridge_is_scikit_learns(words: int) -> None:
     draw = np.random.default_rng(0)
-    masks, weights = hidings(6, 50, draw), draw.random(50)
+    masks, weights = hidings(words, 50, draw), draw.random(50)
     values = draw.standard_normal(50)
     expected = Ridge(alpha=1.0).fit(masks.astype(float), values, sample_weight=weights).coef_
     assert weighted_ridge(masks, values, weights, 1.0) == pytest.approx(expected)

@@ -105,3 +105,25 @@ def test_generators_run_side_by_side(bert: Classifier) -> None:
 
 def test_no_requests(bert: Classifier) -> None:
     assert Runner(bert).run([]) == []
+
+
+def test_generators_are_opened_as_others_end(bert: Classifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are, no more wait than fill the window; the answers are those of each alone."""
+    monkeypatch.setattr("whence.run.runner.WAITING", 10)
+    encoded = bert.encode(examples_for(bert))
+    open_, most = 0, 0
+
+    def two_rounds(i: int) -> Steps[tuple[int, float]]:
+        nonlocal open_, most
+        open_ += 1
+        most = max(most, open_)
+        item = encoded[i % len(encoded)]
+        for n in range(i % 3):
+            [_, result] = yield [Request(item), Request(item, Intervention(keep=np.arange(len(item)) != n + 1))]
+        open_ -= 1
+        return i, float(result.logits[0]) if i % 3 else 0.0
+
+    found = Runner(bert).drive(two_rounds(i) for i in range(60))
+    assert [i for i, _ in found] == list(range(60))
+    assert most <= 6, "five wait for two passes each, and one more that asks for nothing"
+    assert found[4] == (4, pytest.approx(Runner(bert).drive([two_rounds(4)])[0][1], abs=1e-5))

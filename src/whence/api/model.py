@@ -146,6 +146,11 @@ class Model:
     def labels(self) -> tuple[str, ...]:
         return self.classifier.labels
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What tells it from other models, for the config of a run."""
+        return {"model": self.name, "fingerprint": self.classifier.fingerprint, "labels": list(self.labels)}
+
     @overload
     def predict(self, texts: One, pair: str | None = None) -> dict[str, float]: ...
     @overload

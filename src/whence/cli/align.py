@@ -1,5 +1,7 @@
 """whence align: which word pairs a prediction on two sentences rests on."""
 
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -70,10 +72,11 @@ def align(
     from whence.api import load, usual_split
     from whence.data import Example
     from whence.data.registry import open_corpus
-    from whence.explain.alignment import save_alignments
+    from whence.explain.alignment import Alignment, read_alignments, save_alignments
     from whence.explain.alignments import ALIGNMENT_METHODS
     from whence.explain.alignments.draw import save_matrix
     from whence.explain.parameters import check_parameters
+    from whence.explain.to_file import explain_to_file
     from whence.measure.alignments.needed import need_in_words
     from whence.run import check_file
 
@@ -89,29 +92,38 @@ def align(
         if name not in ALIGNMENT_METHODS:
             raise unknown("method for alignments", name, ALIGNMENT_METHODS)
     check_parameters(ALIGNMENT_METHODS, parameters, names)
-    if text is not None and pair is not None:
-        examples = [Example("text", {"premise": text, "hypothesis": pair})]
-    else:
-        corpus = open_corpus(data or "", data_root, columns(text_column, pair_column, label_column))
-        examples = corpus.load(split or usual_split(corpus), limit, seed)
-    count = len(names) * len(examples)
-    if ending in PICTURES and count != 1:
-        raise BadInput(f"--out {out} is one picture, but there are {count} explanations; expected a .jsonl file")
+    if data is not None:
+        corpus = open_corpus(data, data_root, columns(text_column, pair_column, label_column))
+        examples = corpus.select(split or usual_split(corpus), limit, seed)
+    pairs = 1 if data is None else len(examples)
+    if ending in PICTURES and len(names) * pairs != 1:
+        problem = f"--out {out} is one picture, but there are {len(names) * pairs} explanations"
+        raise BadInput(f"{problem}; expected a .jsonl file")
     loaded = load(model, labels=label_names(labels), device=device, dtype=dtype, batch_tokens=batch_tokens)
-    made = []
-    for name in names:
-        made += loaded.align(examples, method=name, seed=seed, parameters=parameters.get(name, {}), sealed=sealed)
-    if out is not None and ending in PICTURES:
-        save_matrix(made[0], out)
-    elif out is not None:
-        save_alignments(out, made)
+
+    def make(name: str, several: list[Example]) -> list[Alignment]:
+        return loaded.align(several, method=name, seed=seed, parameters=parameters.get(name, {}), sealed=sealed)
+
+    made: Iterable[Alignment]
+    if data is not None and out is not None and ending == ".jsonl":
+        settings = {"job": "align", "sealed": sealed, "seed": seed, "parameters": parameters}
+        explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say)
+        made = read_alignments(out)
+    else:
+        given = [Example("text", {"premise": text or "", "hypothesis": pair or ""})] if data is None else list(examples)
+        made = [alignment for name in names for alignment in make(name, given)]
+        if out is not None and ending in PICTURES:
+            save_matrix(made[0], out)
+        elif out is not None:
+            save_alignments(out, made)
     if as_json:
         print_json([alignment.to_dict() for alignment in made])
-    elif out is None:
+        return
+    if out is None:
         for alignment in made:
             console.print(alignment)
-        if len(examples) > 1:
-            say(need_in_words(made[: len(examples)]))
     else:
-        say(f"{len(made)} explanation{'s' * (len(made) != 1)}: {out}")
-        say(need_in_words(made[: len(examples)]))
+        count = len(names) * pairs
+        say(f"{count} explanation{'s' * (count != 1)}: {out}")
+    if pairs > 1 or out is not None:
+        say(need_in_words(islice(made, pairs)))

@@ -44,7 +44,10 @@ def explain(
         list[str] | None, typer.Option(help="An explainer. Repeat the option for several. Default: integrated_gradients.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="The label to explain. Default: the predicted one.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Save the explanations to this file, as JSON lines.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Save to this file, as JSON lines. With --data, a killed run continues."),
+    ] = None,
     eraser: Annotated[bool, typer.Option(help="Save in ERASER's format instead.")] = False,
     share: Annotated[
         float, typer.Option(help="With --eraser: the share of tokens in the hard rationale, above 0 and up to 1.")
@@ -74,10 +77,11 @@ def explain(
     from whence.api import load, usual_split
     from whence.data import Example
     from whence.data.registry import open_corpus
-    from whence.explain import METHODS, save_explanations
+    from whence.explain import METHODS, TokenScores, load_explanations, save_explanations
     from whence.explain.eraser_file import save_eraser
     from whence.explain.parameters import check_parameters
     from whence.explain.rationale import check_share
+    from whence.explain.to_file import explain_to_file
     from whence.run import check_file
 
     if (text is None) == (data is None):
@@ -95,12 +99,9 @@ def explain(
     check_share(share)
     if out is not None:
         check_file(out)
-    examples: list[Example]
-    if text is not None:
-        examples = [Example("text", {"text": text} if pair is None else {"premise": text, "hypothesis": pair})]
-    else:
-        corpus = open_corpus(data or "", data_root, columns(text_column, pair_column, label_column))
-        examples = corpus.load(split or usual_split(corpus), limit, seed)
+    if data is not None:
+        corpus = open_corpus(data, data_root, columns(text_column, pair_column, label_column))
+        examples = corpus.select(split or usual_split(corpus), limit, seed)
         for note in corpus.notes:
             say(note)
     loaded = load(
@@ -112,17 +113,26 @@ def explain(
         dtype=dtype,
         batch_tokens=batch_tokens,
     )
-    made = []
-    for name in names:
-        made += loaded.explain(examples, method=name, target=target, hide=hide, seed=seed, parameters=parameters.get(name, {}))
-    if out is not None and eraser:
-        save_eraser(out, made, share)
-    elif out is not None:
-        save_explanations(out, made)
+
+    def make(name: str, several: list[Example]) -> list[TokenScores]:
+        return loaded.explain(several, method=name, target=target, hide=hide, seed=seed, parameters=parameters.get(name, {}))
+
+    if data is not None and out is not None and not eraser:
+        settings = {"job": "explain", "target": target, "hide": hide, "seed": seed, "parameters": parameters}
+        count = explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say)
+        made = load_explanations(out) if as_json else []
+    else:
+        given = [Example("text", {"text": text or ""} if pair is None else {"premise": text or "", "hypothesis": pair})]
+        made = [x for name in names for x in make(name, given if data is None else list(examples))]
+        count = len(made)
+        if out is not None and eraser:
+            save_eraser(out, made, share)
+        elif out is not None:
+            save_explanations(out, made)
     if as_json:
         print_json([explanation.to_dict() for explanation in made])
     elif out is None:
         for explanation in made:
             console.print(explanation)
     else:
-        say(f"{len(made)} explanation{'s' * (len(made) != 1)}: {out}")
+        say(f"{count} explanation{'s' * (count != 1)}: {out}")

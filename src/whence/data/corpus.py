@@ -61,8 +61,19 @@ class Corpus:
             raise BadInput(f"{self.name}: split '{split}' has no rows; expected at least one example")
         if limit is None or limit >= len(examples):
             return examples
-        chosen = sorted(random.Random(seed).sample(range(len(examples)), limit))
-        return [examples[i] for i in chosen]
+        return [examples[i] for i in _drawn(len(examples), limit, seed)]
+
+    def select(self, split: str, limit: int | None = None, seed: int = 0) -> "Selection":
+        """The examples of `load`, one after another: all are read once to count and check them, then each time anew."""
+        there = 0
+        for row in self.rows(split):
+            if isinstance(row, BadRow):
+                raise BadInput(str(row))
+            there += 1
+        if not there:
+            raise BadInput(f"{self.name}: split '{split}' has no rows; expected at least one example")
+        chosen = None if limit is None or limit >= there else frozenset(_drawn(there, limit, seed))
+        return Selection(self, split, chosen, there if chosen is None else len(chosen))
 
     def part(self, limits: Mapping[str, int | None], seed: int = 0, longest: int | None = None) -> "Corpus":
         """The splits that `limits` names, of each a seeded random part (None: all), read once and held in memory.
@@ -78,6 +89,31 @@ class Corpus:
         shorter = replace(self, splits={split: partial(short, split) for split in limits})
         kept = {split: shorter.load(split, limit, seed) for split, limit in limits.items()}
         return replace(self, splits={split: partial(iter, examples) for split, examples in kept.items()})
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Examples of a split that need not fit into memory: they are read anew each time somebody goes through them."""
+
+    corpus: Corpus
+    split: str
+    chosen: frozenset[int] | None
+    """Which rows; None: all."""
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Example]:
+        for i, row in enumerate(self.corpus.rows(self.split)):
+            if self.chosen is None or i in self.chosen:
+                if isinstance(row, BadRow):  # the file was changed since it was checked
+                    raise BadInput(str(row))
+                yield row
+
+
+def _drawn(there: int, limit: int, seed: int) -> list[int]:
+    return sorted(random.Random(seed).sample(range(there), limit))
 
 
 def _words(text: str) -> int:

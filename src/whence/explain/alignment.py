@@ -4,7 +4,7 @@ Rows are words of the premise, columns words of the hypothesis. Saved as JSON li
 equals what was saved.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from whence.data import Span
 from whence.errors import BadInput
-from whence.explain.lines import load_lines, read_spans, save_lines
+from whence.explain.lines import numbered_lines, read_spans, save_lines
 
 if TYPE_CHECKING:
     from whence.explain.alignments.rectangles import Rectangle
@@ -153,4 +153,9 @@ def save_alignments(path: Path, alignments: Iterable[Alignment]) -> None:
 
 
 def load_alignments(path: Path) -> list[Alignment]:
-    return load_lines(path, FORMAT, Alignment.from_dict)
+    return list(read_alignments(path))
+
+
+def read_alignments(path: Path) -> Iterator[Alignment]:
+    """One after another: a file may be longer than memory."""
+    return (alignment for _, alignment in numbered_lines(path, FORMAT, Alignment.from_dict))

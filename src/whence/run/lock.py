@@ -37,6 +37,7 @@ def locked(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
 
 def _taken(path: Path, say: Callable[[str], None]) -> TextIO:
     while True:
+        path.parent.mkdir(parents=True, exist_ok=True)  # the one who held it may have finished and removed the folder
         file = path.open("a+", encoding="utf-8", errors="replace")
         if fcntl is None:
             return file

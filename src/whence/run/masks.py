@@ -91,8 +91,6 @@ def on_pair(encoded: Encoded, steps: MaskSteps[Returned], sealed: bool = False) 
         return stop.value
 
 
-WAVE = 256
-"""Pairs whose generators run side by side: bounds the memory that their masks need."""
 GROUP = 64
 """Pairs that share a pass."""
 GROUPS = 8
@@ -109,11 +107,8 @@ def drive_masks(
     """Run one generator for each pair, pairs of like size together."""
     areas = [premise * hypothesis for premise, hypothesis in map(pair_shape, encoded)]
     order = sorted(range(len(encoded)), key=lambda i: -areas[i])
-    returned: dict[int, Returned] = {}
-    for start in range(0, len(order), WAVE):
-        wave = order[start : start + WAVE]
-        found = runner.drive([on_pair(encoded[i], steps[i], sealed) for i in wave], tick)
-        returned.update(zip(wave, found, strict=True))
+    found = runner.drive((on_pair(encoded[i], steps[i], sealed) for i in order), tick)
+    returned = dict(zip(order, found, strict=True))
     return [returned[i] for i in range(len(encoded))]
 
 

@@ -27,6 +27,8 @@ from whence.models.port import BACKWARD
 from whence.run.masks import Logits, Masked, MaskedResult, Pass, Passes, masked_pass
 
 BATCH_TOKENS, MASK_TOKENS = 2048, 4096
+WAITING = 8192
+"""Passes that generators wait for before no further ones are opened: enough for full batches of equal length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,27 +183,33 @@ class Runner:
         return [found[key] for key in keys]
 
     def drive(self, steps: Iterable[Steps[Returned]], tick: Tick | None = None) -> list[Returned]:
-        """Run many generators side by side: each round, all their requests are one call. `tick` counts finished generators."""
-        running = list(steps)
-        asked: list[list[Request] | None] = [None] * len(running)
-        returned: dict[int, Returned] = {}
+        """Run many generators side by side: each round, the requests of all that are open are one call.
 
-        def advance(i: int, results: list[Result] | None) -> None:
+        Further ones are opened while few passes wait, so what waits does not grow with the number of texts. `tick` counts
+        finished generators.
+        """
+        coming, returned = enumerate(steps), dict[int, Returned]()
+        open_: dict[int, tuple[Steps[Returned], list[Any]]] = {}
+
+        def advance(i: int, one: Steps[Returned], results: list[Any] | None) -> None:
             try:
-                asked[i] = next(running[i]) if results is None else running[i].send(results)
+                open_[i] = one, next(one) if results is None else one.send(results)
             except StopIteration as stop:
-                asked[i], returned[i] = None, stop.value
+                open_.pop(i, None)
+                returned[i] = stop.value
                 if tick:
                     tick(1)
 
-        for i in range(len(running)):
-            advance(i, None)
-        while len(returned) < len(running):
-            open_ = [(i, requests) for i, requests in enumerate(asked) if requests is not None]
-            results = iter(self._answers([request for _, requests in open_ for request in requests]))
-            for i, requests in open_:
-                advance(i, [next(results) for _ in requests])
-        return [returned[i] for i in range(len(running))]
+        while True:
+            waiting = sum(_passes(request) for _, requests in open_.values() for request in requests)
+            while waiting < WAITING and (item := next(coming, None)):
+                advance(*item, None)
+                waiting += sum(map(_passes, open_[item[0]][1])) if item[0] in open_ else 0
+            if not open_:
+                return [returned[i] for i in range(len(returned))]
+            results = iter(self._answers([request for _, requests in open_.values() for request in requests]))
+            for i, (one, requests) in list(open_.items()):
+                advance(i, one, [next(results) for _ in requests])
 
     def _answers(self, requests: list[Any]) -> list[Any]:
         """Of requests of both kinds, in their order."""
@@ -263,6 +271,10 @@ class Runner:
         limit = requests[0].write
         assert limit is not None
         return self.classifier.generate([r.encoded for r in requests], [r.change for r in requests], limit)
+
+
+def _passes(request: Request | Masked) -> int:
+    return len(request.masks) if isinstance(request, Masked) else 1
 
 
 def _backward(request: Request) -> int:

@@ -11,15 +11,16 @@ import numpy as np
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, by_masks
 from whence.run.masks import MaskSteps
 
-AT_ONCE = 1024
-"""Masks that are asked for in one go: bounds memory where a pair has many cells."""
+AT_ONCE = 1 << 20
+"""Cells of all masks that are asked for in one go: bounds memory where a pair has many."""
 
 
 def leave_one_out_steps(ask: PairAsk) -> MaskSteps[Cells]:
     scores = np.zeros(ask.shape)
     cells = np.argwhere(ask.read)
-    for start in range(0, len(cells), AT_ONCE):
-        rows, columns = cells[start : start + AT_ONCE].T
+    masks = max(1, AT_ONCE // scores.size)
+    for start in range(0, len(cells), masks):
+        rows, columns = cells[start : start + masks].T
         without = np.ones((len(rows), *ask.shape), dtype=np.float32)
         without[np.arange(len(rows)), rows, columns] = 0
         logits = yield without

@@ -30,11 +30,11 @@ def weighted_ridge(
     ridge: float,
 ) -> Float[np.ndarray, " words"]:
     """Coefficients without the intercept, which is not penalised."""
-    z = masks.astype(np.float64)
-    share = weights / weights.sum()
-    centred, target = z - share @ z, values - share @ values
-    gram = centred.T @ (weights[:, None] * centred) + ridge * np.eye(z.shape[1])
-    return np.linalg.solve(gram, centred.T @ (weights * target))
+    z, root, share = masks.astype(np.float64), np.sqrt(weights), weights / weights.sum()
+    a, b = root[:, None] * (z - share @ z), root * (values - share @ values)
+    if len(a) < a.shape[1]:  # the same by (AᵀA + r)⁻¹Aᵀ = Aᵀ(AAᵀ + r)⁻¹: a long text costs no matrix of all its words
+        return a.T @ np.linalg.solve(a @ a.T + ridge * np.eye(len(a)), b)
+    return np.linalg.solve(a.T @ a + ridge * np.eye(a.shape[1]), a.T @ b)
 
 
 def lime_steps(ask: Ask, n_samples: int = 256, width: float = 25.0, ridge: float = 1.0) -> Steps[Scored]:

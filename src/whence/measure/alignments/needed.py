@@ -7,7 +7,7 @@ Where the label is kept, the empty mask explains it, and a compactness of 0 is n
 masks, belong beside every table of alignment rationales. Cost: 1 forward pass.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,14 +37,14 @@ def empty_share(alignments: Sequence[Alignment]) -> float | None:
     return float(np.mean([not mask.any() for mask in masks])) if masks else None
 
 
-def need_in_words(alignments: Sequence[Alignment]) -> str:
+def need_in_words(alignments: Iterable[Alignment]) -> str:
     """How many of the predictions stay without any alignment, by label; empty where nobody asked."""
-    asked = [alignment for alignment in alignments if alignment.needed is not None]
-    if not asked:
+    stays = [(alignment.target, not alignment.needed) for alignment in alignments if alignment.needed is not None]
+    if not stays:
         return ""
     parts = []
-    for label in dict.fromkeys(alignment.target for alignment in asked):
-        stays = [not alignment.needed for alignment in asked if alignment.target == label]
-        parts.append(f"{label} {np.mean(stays):.0%} of {len(stays)}")
-    share = np.mean([not alignment.needed for alignment in asked])
-    return f"Without any alignment {share:.0%} of {len(asked)} predictions stay the same ({', '.join(parts)})."
+    for label in dict.fromkeys(target for target, _ in stays):
+        mine = [stay for target, stay in stays if target == label]
+        parts.append(f"{label} {np.mean(mine):.0%} of {len(mine)}")
+    share = np.mean([stay for _, stay in stays])
+    return f"Without any alignment {share:.0%} of {len(stays)} predictions stay the same ({', '.join(parts)})."
