@@ -148,17 +148,18 @@ def test_kernel_shap() -> None:
 def test_lime() -> None:
     """Captum's LIME, given our masks one after the other and LIME's released kernel, fits the same line."""
     item, found = bag_scores("lime", n_samples=100)
-    masks = iter(torch.tensor(hidings(5, 100, Ask(item, Label(1)).generator("lime"))))
+    drawn, counts = hidings(5, 100, *(Ask(item, Label(1)).generator(name) for name in ("kernel_shap", "lime")))
+    masks, often = iter(torch.tensor(drawn)), {tuple(mask.tolist()): count for mask, count in zip(drawn, counts, strict=True)}
 
     def kernel(_: Tensor, __: Tensor, mask: Tensor, **___: Any) -> Tensor:
         full = torch.ones_like(mask, dtype=torch.float64)
         cosine = torch.nn.functional.cosine_similarity(mask.double(), full, dim=-1)
-        return torch.exp(-((100 * (1 - cosine)) ** 2) / 25**2).sqrt()
+        return often[tuple(mask[0].bool().tolist())] * torch.exp(-((100 * (1 - cosine)) ** 2) / 25**2).sqrt()
 
     oracle = LimeBase(
         bag_probability, SkLearnRidge(alpha=1.0), similarity_func=kernel, perturb_func=lambda *_, **__: next(masks)[None],
         perturb_interpretable_space=True, from_interp_rep_transform=lambda mask, *_, **__: mask.double(),
         to_interp_rep_transform=None,
     )  # fmt: skip
-    values = oracle.attribute(torch.ones(1, 5, dtype=torch.float64), n_samples=100)
+    values = oracle.attribute(torch.ones(1, 5, dtype=torch.float64), n_samples=len(drawn))
     assert found == pytest.approx(values[0].numpy(), abs=1e-4)

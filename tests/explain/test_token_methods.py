@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from whence.data import Example
 from whence.explain import METHODS, TokenScores, explain
 from whence.explain.tokens import Ask
-from whence.explain.tokens.lime import hidings, lime_steps, weighted_ridge
+from whence.explain.tokens.lime import SHORT, hidings, lime_steps, random_hidings, weighted_ridge
 from whence.models import Classifier, Encoded, Label
 from whence.run import Runner
 
@@ -165,19 +165,53 @@ def test_lime_finds_a_line(bag: Classifier) -> None:
 @pytest.mark.parametrize("words", [6, 80])  # fewer and more than samples
 def test_weighted_ridge_is_scikit_learns(words: int) -> None:
     draw = np.random.default_rng(0)
-    masks, weights = hidings(words, 50, draw), draw.random(50)
+    masks, weights = random_hidings(words, 50, draw), draw.random(50)
     values = draw.standard_normal(50)
     expected = Ridge(alpha=1.0).fit(masks.astype(float), values, sample_weight=weights).coef_
     assert weighted_ridge(masks, values, weights, 1.0) == pytest.approx(expected)
 
 
 def test_lime_draws_hidings_of_every_size() -> None:
-    masks = hidings(5, 2000, np.random.default_rng(0))
-    assert masks[0].all()
-    hidden = np.bincount((~masks[1:]).sum(axis=1), minlength=6)
+    masks = random_hidings(5, 1999, np.random.default_rng(0))
+    hidden = np.bincount((~masks).sum(axis=1), minlength=6)
     assert hidden[0] == 0
     assert (np.abs(hidden[1:] / 1999 - 0.2) < 0.04).all()  # 1 to all words, equally likely
-    assert (np.abs(masks[1:].mean(axis=0) - 0.4) < 0.05).all()  # every word alike: 3 of 5 hidden on average
+    assert (np.abs(masks.mean(axis=0) - 0.4) < 0.05).all()  # every word alike: 3 of 5 hidden on average
+
+
+@pytest.mark.parametrize("n", [2, 5, 8, 14])
+def test_masks_of_short_texts_stand_for_the_draws_of_the_authors(n: int) -> None:
+    """Every number of hidden words counts equally; where all masks fit, the regression is that of the limit."""
+    draw = np.random.default_rng(n)
+    masks, counts = hidings(n, 256, draw, draw)
+    assert masks[0].all()
+    assert not masks[1].any()
+    assert len(np.unique(masks, axis=0)) == len(masks) <= 258
+    by_size = np.bincount((~masks[1:]).sum(axis=1), weights=counts[1:], minlength=n + 1)[1:]
+    assert by_size == pytest.approx(255 / n, rel=1e-9 if n <= 8 else 0.25)
+    words, pairs = draw.standard_normal(n), draw.standard_normal((n, n))
+
+    def value(z: np.ndarray) -> np.ndarray:
+        return np.tanh(z @ words + 0.3 * ((z @ pairs) * z).sum(axis=1))
+
+    many = np.vstack([np.ones((1000, n), dtype=bool), random_hidings(n, 255_000, draw)])  # the full text is 1 of 256
+    found = weighted_ridge(masks, value(masks.astype(float)), counts, 1.0)
+    limit = weighted_ridge(many, value(many.astype(float)), np.full(len(many), 1e-3), 1.0)
+    assert found == pytest.approx(limit, abs=0.01 if n <= 8 else 0.15)
+
+
+def test_a_text_is_paid_for_once_by_lime_and_kernel_shap(bag: Classifier, encoded: Encoded) -> None:
+    runner = Runner(bag)
+    explain(runner, [encoded], METHODS["kernel_shap"])
+    paid = runner.paid.forward
+    explain(runner, [encoded], METHODS["lime"])
+    assert runner.paid.forward == paid
+
+
+def test_long_texts_are_hidden_as_the_authors_do() -> None:
+    masks, counts = hidings(SHORT + 1, 100, np.random.default_rng(0), np.random.default_rng(1))
+    assert masks.shape == (100, SHORT + 1)
+    assert (counts == 1).all()
 
 
 def test_scores_do_not_touch_the_parameters(bag: Classifier, encoded: Encoded) -> None:
