@@ -1,0 +1,1 @@
+"""Measures of written explanations: against people's (BLEU, cosine), by themselves (PPL, repetition), with their labels."""
