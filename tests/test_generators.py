@@ -68,6 +68,22 @@ def test_a_generator_without_candidates_is_named(
     assert "--candidates" in capsys.readouterr().err
 
 
+def test_a_hub_model_where_no_hub_is_reachable_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "nothing"))
+    code = run(monkeypatch, "audit", "--model", "t5-base", "--template", "nli.i-or", "--data", "planted:scenes", "--out",
+               str(tmp_path / "out"))  # fmt: skip
+    said = capsys.readouterr()
+    assert code == 2
+    assert said.out == ""
+    assert len(said.err.strip().splitlines()) == 1
+    assert "cannot load model 't5-base'" in said.err
+    assert "expected a folder or a hub id" in said.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_function_is_audited(tmp_path: Path) -> None:
     def predict(texts: list[str]) -> list[list[float]]:
         shares = [min(1.0, 0.1 + 0.8 * ("good" in text)) for text in texts]
