@@ -14,9 +14,9 @@ from whence.data import Example
 from whence.data.planted import shortcuts
 from whence.errors import BadInput
 from whence.explain import METHODS
-from whence.measure.audit import Audit, plan_audit, run_audit
+from whence.measure.audit import cut, plan_audit, run_audit
+from whence.measure.audited import Audit
 from whence.models import Classifier
-from whence.models.build import build_model
 from whence.report.audit_report import write_report
 from whence.studies.calibrate import calibrate, reliance
 from whence.studies.planted_model import planted_model
@@ -46,7 +46,7 @@ def bert() -> object:
 def test_killed_twice_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bert: object) -> None:
     examples = many(texts())
     run_audit(job(examples), bert, tmp_path / "whole", quiet)  # type: ignore[arg-type]
-    real, calls = audit_module._shard_rows, 0
+    real, calls = audit_module.shard_rows, 0
 
     class KilledError(Exception):
         pass
@@ -58,12 +58,12 @@ def test_killed_twice_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.M
             raise KilledError
         return real(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(audit_module, "_shard_rows", dies_in_the_second_shard)
+    monkeypatch.setattr(audit_module, "shard_rows", dies_in_the_second_shard)
     for _ in range(2):
         calls = 0
         with pytest.raises(KilledError):
             run_audit(job(examples), bert, tmp_path / "killed", quiet)  # type: ignore[arg-type]
-    monkeypatch.setattr(audit_module, "_shard_rows", real)
+    monkeypatch.setattr(audit_module, "shard_rows", real)
     run_audit(job(examples), bert, tmp_path / "killed", quiet)  # type: ignore[arg-type]
     assert (tmp_path / "killed" / "results.json").read_bytes() == (tmp_path / "whole" / "results.json").read_bytes()
     assert (tmp_path / "killed" / "explanations.jsonl").read_bytes() == (tmp_path / "whole" / "explanations.jsonl").read_bytes()
@@ -150,7 +150,8 @@ def test_other_names_of_the_labels_are_another_run(tmp_path: Path, bert: Classif
 
 
 @pytest.mark.parametrize("kind", ["bert", "gpt2", "bilstm"])
-def test_texts_without_words_are_counted_and_said(tmp_path: Path, kind: str) -> None:
+def test_texts_without_words_are_counted_and_said(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_module, "SHARD_EXAMPLES", 99)  # one shard: no rounding by other company
     torch.manual_seed(0)
     classifier = MODELS[kind]()
     odd = ["", " \n ", "\t"]
@@ -219,8 +220,12 @@ def test_calibration_finds_the_planted_token(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_long_document_is_a_shard_of_its_own() -> None:
-    sizes = [10] * 9 + [700, 700, 5, 2000, 3]
-    model, tokenizer = build_model("mlp", ("a", "b"), ["w"])
-    encoded = Classifier(model, tokenizer).encode([Example(str(n), {"text": "w " * (n - 2)}) for n in sizes])
-    assert [len(shard) for shard in audit_module._shards(encoded)] == [8, 2, 2, 1, 1]
-    assert [e for shard in audit_module._shards(encoded) for e in shard] == encoded
+    examples = [Example(str(n), {"text": "w" * n}) for n in [100] * 9 + [4000, 4000, 5, 9000, 3]]
+    assert [len(shard) for shard in cut(examples)] == [8, 2, 2, 1, 1]
+    assert [pair for shard in cut(examples) for pair in shard] == list(enumerate(examples))
+
+
+def test_a_large_corpus_has_larger_shards() -> None:
+    examples = [Example(str(i), {"text": "w"}) for i in range(40_000)]
+    assert len(list(cut(examples))) == 2000
+    assert max(map(len, cut(examples * 40))) == 512

@@ -1,6 +1,6 @@
 """Which explanation of a model can be believed: `whence.audit` makes explanations, measures them and says so."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -14,7 +14,8 @@ from whence.data.table import Columns
 from whence.errors import BadInput
 from whence.explain import METHODS, check_hide, choose_methods
 from whence.explain.parameters import check_parameters
-from whence.measure.audit import Audit, Say, run_audit
+from whence.measure.audit import Say, run_audit
+from whence.measure.audited import Audit
 from whence.models import Port
 from whence.report.audit_report import verdict, write_report
 
@@ -104,16 +105,16 @@ def prepare_audit(
 def open_examples(
     model: Model, data: Any, name: str, split: str | None, limit: int | None, seed: int, root: str | Path | None,
     columns: Columns | None,
-) -> tuple[list[Example], str, str, list[str]]:  # fmt: skip
+) -> tuple[Collection[Example], str, str, list[str]]:  # fmt: skip
     """(examples, what they are called, their split, notes); the model's outputs are called by the data's labels."""
     if isinstance(data, str | Path):
         corpus = open_corpus(data, Path(root) if root is not None else None, columns)
         split = split or usual_split(corpus)
-        examples, name, labels = corpus.load(split, limit, seed), corpus.name, corpus.labels
-        notes = list(corpus.notes)
+        examples: Collection[Example] = corpus.select(split, limit, seed)
+        name, labels, notes = corpus.name, corpus.labels, list(corpus.notes)
     else:
-        examples, split, notes = as_examples(data, columns=columns)[:limit], split or "–", []
-        labels = labels_in(examples)
+        given = as_examples(data, columns=columns)[:limit]
+        examples, labels, split, notes = given, labels_in(given), split or "–", []
     if any(example.label is not None for example in examples):
         unnamed = model.labels
         model.classifier.fit_labels(labels)

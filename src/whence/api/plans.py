@@ -114,7 +114,7 @@ def _aligning(
     job, classifier = prepare_audit(model, data, methods=["random"], **common)
     if not isinstance(classifier, Classifier):
         raise BadInput(f"{classifier.name} cannot honour an intervention on alignment; expected a classifier of pairs")
-    encoded = classifier.encode(job.examples)
+    encoded = classifier.encode(list(job.examples))
     if any(len(e.fields) != 2 for e in encoded):
         raise BadInput("the data has single texts; expected pairs: alignments lie between two")
     passes: dict[str, dict[str, float]] = {}

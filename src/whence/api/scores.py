@@ -38,6 +38,7 @@ def score(
         raise BadInput("no file of explanations was given; expected at least one")
     loaded = load(model)
     examples, name, split, notes = open_examples(loaded, data, name, split, None, check_seed(seed), data_root, columns)
+    examples = list(examples)
     given = read_groups(files, examples)
     explained = {explanation.id for group in given.values() for explanation in group}
     hiding = None if hide is None else check_hide(hide)

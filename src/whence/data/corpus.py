@@ -104,6 +104,9 @@ class Selection:
     def __len__(self) -> int:
         return self.count
 
+    def __contains__(self, example: object) -> bool:
+        return any(example == one for one in self)
+
     def __iter__(self) -> Iterator[Example]:
         for i, row in enumerate(self.corpus.rows(self.split)):
             if self.chosen is None or i in self.chosen:

@@ -20,9 +20,13 @@ class Storable(Protocol):
 
 
 def save_lines(path: Path, explanations: Iterable[Storable]) -> None:
-    # ASCII JSON, because a text may hold lone surrogates, which UTF-8 cannot
-    lines = "".join(json.dumps(explanation.to_dict()) + "\n" for explanation in explanations)
-    write_atomically(path, lambda p: p.write_text(lines, encoding="utf-8"))
+    """One after another: there may be more than memory holds."""
+
+    def write(place: Path) -> None:
+        with place.open("w", encoding="ascii") as file:  # a text may hold lone surrogates, which UTF-8 cannot
+            file.writelines(json.dumps(explanation.to_dict()) + "\n" for explanation in explanations)
+
+    write_atomically(path, write)
 
 
 def load_lines(path: Path, format_: str, from_dict: Callable[[Mapping[str, Any]], Value]) -> list[Value]:

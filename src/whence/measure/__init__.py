@@ -1,6 +1,6 @@
 """What tests an explanation: one file per family of measures. Add one by adding a file and naming it here."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from whence.data import Example
 from whence.errors import BadInput, unknown
@@ -17,7 +17,7 @@ def measure_names() -> tuple[str, ...]:
     return (*FAITHFULNESS, *PLAUSIBILITY, *EDIT)
 
 
-def choose_measures(examples: Sequence[Example], names: Sequence[str] = ()) -> list[Measure]:
+def choose_measures(examples: Collection[Example], names: Sequence[str] = ()) -> list[Measure]:
     """The named measures; with no names, all that the corpus allows.
 
     Plausibility needs human highlights, and pointing at the edit needs counterfactual pairs.
@@ -36,9 +36,9 @@ def choose_measures(examples: Sequence[Example], names: Sequence[str] = ()) -> l
     return [available[name] for name in names] if names else list(available.values())
 
 
-def _highlighted_share(examples: Sequence[Example]) -> float:
+def _highlighted_share(examples: Iterable[Example]) -> float:
     """The mean share of highlighted words, over texts that have any highlight: how long a rationale people give."""
-    marked = [example.highlighted_words(name) for example in examples for name in example.texts]
+    marked = (example.highlighted_words(name) for example in examples if example.highlights for name in example.texts)
     shares = [mask.mean() for mask in marked if mask.any()]
     return float(sum(shares) / len(shares)) if shares else 0.0
 

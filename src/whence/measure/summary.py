@@ -1,21 +1,18 @@
-"""From the rows of an audit to its results: tables with intervals and paired tests, curves, agreement, examples to look at.
+"""From the columns of an audit to its results: tables with intervals and paired tests, curves, agreement, examples to look at.
 
-Pure functions of the rows: nothing here calls a model.
+Pure functions of the columns: nothing here calls a model.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from whence.data import FIELDS
+from whence.measure.gathered import Gathered, Of
 from whence.measure.loo_tau import rank_agreement
 from whence.measure.measure import Measure, mean
-from whence.measure.statistics import against_the_best, bootstrap, holm, paired_difference
-from whence.models import Encoded
+from whence.measure.statistics import Estimate, against_the_best, bootstrap, holm, paired_difference
 
-Row = Mapping[str, Any]
 RANDOM = "random"
 SHOWN = 4
 """Examples of each kind in the report."""
@@ -42,24 +39,17 @@ STABILITY = {
 
 
 def summarise(
-    about: dict[str, Any], methods: dict[str, dict[str, Any]], measures: Sequence[Measure], rows: Sequence[Row],
-    encoded: Sequence[Encoded], notes: Sequence[str], seed: int,
+    about: dict[str, Any], methods: dict[str, dict[str, Any]], measures: Sequence[Measure], found: Gathered,
+    shown: Callable[[Sequence[int]], list[dict[str, Any]]], notes: Sequence[str], seed: int,
 ) -> dict[str, Any]:  # fmt: skip
-    by_method = {name: [row for row in rows if row["method"] == name] for name in methods}
-    for name, mine in by_method.items():
-        methods[name]["passes"] = {kind: float(np.mean([row[kind] for row in mine])) for kind in ("forward", "backward")}
-        errors = [json.loads(row["explanation"])["notes"].get("completeness_error") for row in mine]
-        methods[name]["notes"] = {"completeness_error": float(np.mean(errors))} if None not in errors else {}
-        late = sum("not_converged" in json.loads(row["explanation"])["notes"] for row in mine)
-        methods[name]["notes"] |= {"examples_not_converged": late} if late else {}
-    values = {
-        m.name: {name: [json.loads(row["values"])[m.name] for row in mine] for name, mine in by_method.items()}
-        for m in measures
-    }
+    """`shown`: what the report shows of the examples with these numbers in `found`."""
+    for name, mine in found.of.items():
+        methods[name]["passes"] = {kind: total / mine.count for kind, total in mine.passes.items()}
+        methods[name]["notes"] = mine.notes
+    values = {m.name: {name: mine.values(m.name) for name, mine in found.of.items()} for m in measures}
     table = [line for m in measures for line in measure_lines(m, values[m.name], seed)]
-    table += stability_lines(by_method, seed)
-    gold = [row for row in by_method[RANDOM] if row["label"] is not None]
-    about["accuracy"] = float(np.mean([_same(row["label"], row["predicted"]) for row in gold])) if gold else None
+    table += stability_lines(found.of, seed)
+    about["accuracy"] = float(np.mean(found.right)) if found.right else None
     shares = np.linspace(0, 1, 21).round(2).tolist()
     return {
         "audit": about,
@@ -67,19 +57,15 @@ def summarise(
         "measures": {m.name: _measure_facts(m) for m in measures} | {"stability": STABILITY},
         "table": table,
         "curves": {
-            n: {"share": shares, "probability": np.mean([r["curve"] for r in mine], axis=0).tolist()}
-            for n, mine in by_method.items()
-            if mine[0]["curve"] is not None
+            name: {"share": shares, "probability": (mine.curve / mine.count).tolist()}
+            for name, mine in found.of.items()
+            if mine.curve is not None
         },
         "tests": TESTS,
-        "agreement": agreement(by_method),
-        "examples": chosen_examples(by_method, values, encoded),
+        "agreement": agreement(found.of),
+        "examples": chosen_examples(values, len(found.places), shown),
         "notes": list(notes),
     }
-
-
-def _same(a: str, b: str) -> bool:
-    return a.lower() == b.lower()
 
 
 def _measure_facts(m: Measure) -> dict[str, Any]:
@@ -89,14 +75,15 @@ def _measure_facts(m: Measure) -> dict[str, Any]:
     }
 
 
-def measure_lines(measure: Measure, values: Mapping[str, Sequence[Any]], seed: int) -> list[dict[str, Any]]:
+def measure_lines(measure: Measure, values: Mapping[str, np.ndarray], seed: int) -> list[dict[str, Any]]:
     """A line for each method: value, interval, paired tests against random and against the best.
 
-    Comparisons use the examples on which both are defined. p-values against random are corrected for the number of methods
-    (Holm). The best is chosen on the same examples, so p-values against it are corrected for all pairs of methods.
+    `values` has a row for each example, which is not a number where the measure is not defined. Comparisons use the examples
+    on which both are. p-values against random are corrected for the number of methods (Holm). The best is chosen on the same
+    examples, so p-values against it are corrected for all pairs of methods.
     """
-    rows = {name: [v for v in mine if v is not None] for name, mine in values.items()}
-    known = {name: np.array(mine, dtype=np.float64) for name, mine in rows.items() if mine}
+    defined = {name: mine[_defined(mine)] for name, mine in values.items()}
+    known = {name: mine for name, mine in defined.items() if len(mine)}
     lines: list[dict[str, Any]] = []
     if not known:
         return lines
@@ -113,64 +100,50 @@ def measure_lines(measure: Measure, values: Mapping[str, Sequence[Any]], seed: i
             found[name]["p"] = p
     for gap in against[best].values() if best != RANDOM else ():
         gap["p"] = against_the_best(gap["p"], len(real))
-    for name, mine in known.items():
-        estimate = bootstrap(mine, measure.aggregate, seed)
-        lines.append({
-            "method": name, "measure": measure.name, "value": estimate.value, "low": estimate.low, "high": estimate.high,
-            "n": len(mine), "excluded": len(values[name]) - len(mine), "best": name == best,
-            "vs_random": against.get(RANDOM, {}).get(name), "vs_best": against.get(best, {}).get(name),
-        })  # fmt: skip
-    return lines
+    return [
+        _line(name, measure.name, bootstrap(mine, measure.aggregate, seed), len(mine), len(values[name]) - len(mine))
+        | {"best": name == best, "vs_random": against.get(RANDOM, {}).get(name), "vs_best": against.get(best, {}).get(name)}
+        for name, mine in known.items()
+    ]
+
+
+def _line(method: str, measure: str, found: Estimate, n: int, excluded: int) -> dict[str, Any]:
+    return {
+        "method": method, "measure": measure, "value": found.value, "low": found.low, "high": found.high, "n": n,
+        "excluded": excluded, "best": False, "vs_random": None, "vs_best": None,
+    }  # fmt: skip
+
+
+def _defined(values: np.ndarray) -> np.ndarray:
+    return ~np.isnan(values).any(axis=1) if values.shape[1] else np.zeros(len(values), dtype=bool)
 
 
 def _compared(
-    measure: Measure, values: Mapping[str, Sequence[Any]], names: Sequence[str], other: str, seed: int
+    measure: Measure, values: Mapping[str, np.ndarray], names: Sequence[str], other: str, seed: int
 ) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for name in names:
-        both = [(a, b) for a, b in zip(values[name], values[other], strict=True) if a is not None and b is not None]
-        if both:
-            a, b = (np.array(side, dtype=np.float64) for side in zip(*both, strict=True))
-            found[name] = paired_difference(a, b, measure.aggregate, seed).to_dict()
+        both = _defined(values[name]) & _defined(values[other])
+        if both.any():
+            found[name] = paired_difference(values[name][both], values[other][both], measure.aggregate, seed).to_dict()
     return found
 
 
-def stability_lines(by_method: Mapping[str, Sequence[Row]], seed: int) -> list[dict[str, Any]]:
+def stability_lines(of: Mapping[str, Of], seed: int) -> list[dict[str, Any]]:
     """Methods that draw at random: τ between two seeds. The others repeat themselves exactly, by construction."""
     lines = []
-    for name, mine in by_method.items():
-        taus: list[tuple[float, ...]] = [(1.0,)] * len(mine)
-        repeated = [row for row in mine if row["repeated"] is not None]
-        if repeated:
-            both = [rank_agreement(_scores(row), np.array(row["repeated"])) for row in repeated]
-            taus = [tau for tau in both if tau is not None]
+    for name, mine in of.items():
+        taus = mine.stability if mine.repeated else [(1.0,)] * mine.count
         if taus:
-            estimate = bootstrap(np.array(taus), mean, seed)
-            lines.append(
-                {
-                    "method": name,
-                    "measure": "stability",
-                    "value": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                    "n": len(taus),
-                    "excluded": len(repeated or mine) - len(taus),
-                    "best": False,
-                    "vs_random": None,
-                    "vs_best": None,
-                }
-            )
+            excluded = (mine.repeated or mine.count) - len(taus)
+            lines.append(_line(name, "stability", bootstrap(np.array(taus), mean, seed), len(taus), excluded))
     return lines
 
 
-def _scores(row: Row) -> np.ndarray:
-    return np.array(json.loads(row["explanation"])["scores"])
-
-
-def agreement(by_method: Mapping[str, Sequence[Row]], top: float = 0.2) -> dict[str, Any]:
+def agreement(of: Mapping[str, Of], top: float = 0.2) -> dict[str, Any]:
     """Mean Kendall τ and mean overlap of the top 20 % of words (at least one), for each pair of methods."""
-    names = list(by_method)
-    scores = {name: [_scores(row) for row in mine] for name, mine in by_method.items()}
+    names = list(of)
+    scores = {name: list(mine.scores.values()) for name, mine in of.items()}
     tops = {
         name: [set(np.argsort(-s, kind="stable")[: max(1, int(np.ceil(top * len(s))))].tolist()) for s in mine]
         for name, mine in scores.items()
@@ -183,36 +156,17 @@ def agreement(by_method: Mapping[str, Sequence[Row]], top: float = 0.2) -> dict[
             taus[i][j] = taus[j][i] = float(np.mean(found)) if found else None
             shared = [len(x & y) / len(x) for x, y in zip(tops[a], tops[b], strict=True) if x]
             overlap[i][j] = overlap[j][i] = float(np.mean(shared)) if shared else None
-    return {"methods": names, "top": top, "kendall": taus, "top_k_overlap": overlap}
+    examples = len(next(iter(scores.values())))
+    return {"methods": names, "examples": examples, "top": top, "kendall": taus, "top_k_overlap": overlap}
 
 
 def chosen_examples(
-    by_method: Mapping[str, Sequence[Row]], values: Mapping[str, Mapping[str, Sequence[Any]]], encoded: Sequence[Encoded]
+    values: Mapping[str, Mapping[str, np.ndarray]], count: int, shown: Callable[[Sequence[int]], list[dict[str, Any]]]
 ) -> list[dict[str, Any]]:
     """Typical: nearest to the median decision flip of all methods together. Worst: where flipping took the most words."""
-    real = [name for name in by_method if name != RANDOM]
-    flips = values.get("decision_flip") or {}
-    score = np.array([np.mean([flips[n][i][0] for n in real]) if real and flips else 0.0 for i in range(len(encoded))])
+    flips = [mine[:, 0] for name, mine in values.get("decision_flip", {}).items() if name != RANDOM]
+    score = np.mean(flips, axis=0) if flips else np.zeros(count)
     typical = np.argsort(np.abs(score - np.median(score)), kind="stable")[:SHOWN].tolist()
     worst = [i for i in np.argsort(-score, kind="stable").tolist() if i not in typical][:SHOWN]
-    return [_shown(i, why, by_method, encoded[i]) for why, several in (("typical", typical), ("worst", worst)) for i in several]
-
-
-def _shown(i: int, why: str, by_method: Mapping[str, Sequence[Row]], encoded: Encoded) -> dict[str, Any]:
-    row, example = by_method[RANDOM][i], encoded.example
-    marked = {
-        name: sorted({s for annotator in example.highlights for s in annotator.get(name, ())})
-        for name in FIELDS["text"] + FIELDS["pair"]
-    }
-    return {
-        "id": example.id,
-        "why": why,
-        "label": example.label,
-        "predicted": row["predicted"],
-        "probability": row["probability"],
-        "texts": dict(example.texts),
-        "spans": {n: [list(s) for s in spans] for n, spans in zip(encoded.fields, encoded.spans, strict=True)},
-        "scores": {name: json.loads(mine[i]["explanation"])["scores"] for name, mine in by_method.items()},
-        "highlights": {name: [list(s) for s in spans] for name, spans in marked.items() if spans},
-        "unseen_words": encoded.unseen,
-    }
+    why = ["typical"] * len(typical) + ["worst"] * len(worst)
+    return [{**one, "why": reason} for one, reason in zip(shown([*typical, *worst]), why, strict=True)]

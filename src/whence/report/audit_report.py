@@ -51,6 +51,7 @@ def _view(results: Mapping[str, Any]) -> dict[str, Any]:
         "curves": _curves(reading, results.get("curves") or {}, order),
         "top": shown_share(top) if finite(top := (results.get("agreement") or {}).get("top")) else None,
         "agreement": _agreement(reading, results.get("agreement") or {}),
+        "compared": _compared(results),
         "examples": [
             {"title": title, "about": about, "items": [_example(reading, e) for e in given if e["why"] == why]}
             for why, title, about in (
@@ -164,6 +165,12 @@ def _curves(reading: Reading, curves: Mapping[str, Any], order: Sequence[str]) -
         {"title": title, "svg": curve(title, curves[m]["share"], curves[m]["probability"], random, others)}
         for m, title in zip(drawn, map(reading.title, drawn), strict=True)
     ]
+
+
+def _compared(results: Mapping[str, Any]) -> str:
+    """On how many examples methods were compared, where that is not all of them."""
+    some, every = (results.get("agreement") or {}).get("examples"), (results.get("audit") or {}).get("examples")
+    return f"{some:,}" if isinstance(some, int) and isinstance(every, int) and some < every else ""
 
 
 def _agreement(reading: Reading, agreement: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -123,9 +123,10 @@ class RunFolder:
     def shard_file(self, name: str) -> Path:
         return self.path / "shards" / f"{name}.parquet"
 
-    def write_shard(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    def write_shard(self, name: str, rows: Sequence[Mapping[str, Any]], schema: pa.Schema | None = None) -> None:
+        """`schema`: the columns; without it they are what the rows seem to hold."""
         table = pa.BufferOutputStream()  # one write to the disk instead of one for each column
-        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), table)
+        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows], schema), table)
         write_atomically(self.shard_file(name), lambda p: p.write_bytes(table.getvalue()))
 
     def read_shard(self, name: str) -> list[dict[str, Any]] | None:
