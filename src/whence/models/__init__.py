@@ -16,6 +16,8 @@ from whence.models.load import load_classifier, load_port
 from whence.models.mlp import TokenMLPClassifier, TokenMLPConfig
 from whence.models.port import Generated, Port
 from whence.models.seq2seq import Seq2Seq
+from whence.models.sim import Sim, SimConfig
+from whence.models.sim_port import SimPort
 from whence.models.target import Label, Target, Text
 from whence.models.torch_port import TorchPort
 from whence.models.warm_start import WarmStart
@@ -36,6 +38,6 @@ for _model in ARCHITECTURES.values():
 __all__ = [
     "ARCHITECTURES", "ESIM", "HIDE", "UNCHANGED", "Batch", "BiLSTMClassifier", "BiLSTMConfig", "BlackBox", "Causal",
     "Classifier", "DecomposableAttention", "DecomposableConfig", "ESIMConfig", "Encoded", "Generated", "Hide", "Intervention",
-    "Label", "Port", "Seq2Seq", "Target", "Text", "TokenMLPClassifier", "TokenMLPConfig", "TorchPort", "WarmStart", "WordModel",
-    "collate", "encode", "hide_tokens", "load_classifier", "load_port",
+    "Label", "Port", "Seq2Seq", "Sim", "SimConfig", "SimPort", "Target", "Text", "TokenMLPClassifier", "TokenMLPConfig",
+    "TorchPort", "WarmStart", "WordModel", "collate", "encode", "hide_tokens", "load_classifier", "load_port",
 ]  # fmt: skip

@@ -170,7 +170,7 @@ class Generator(TorchPort):
         logits = self._answered(batch, answers, want, kept).float()  # rows × candidates, length, vocabulary
         found = logits.log_softmax(-1).gather(2, answers.ids.flatten(0, 1)[..., None])[..., 0]
         scores = (found * answers.asked.flatten(0, 1)).sum(1).unflatten(0, answers.ids.shape[:2])
-        return scores, None, {"choice": _asked_only(logits.argmax(-1), answers)} if answers.texts else {}
+        return scores, None, {"choice": asked_only(logits.argmax(-1), answers)} if answers.texts else {}
 
     def _run(
         self,
@@ -185,9 +185,13 @@ class Generator(TorchPort):
             batch, kept = self._collate(encoded, changes, targets), Kept()
             assert batch.answers is not None
             with evaluating(self.model), torch.enable_grad():
-                logits = self._answered(batch, batch.answers, frozenset({"gradient"}), kept)
+                logits = self._asked_logits(batch, batch.answers, frozenset({"gradient"}), kept)
                 found["token_gradients"] = token_gradients(logits, batch.answers, kept.leaves[0]).cpu().numpy()
         return found
+
+    def _asked_logits(self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept) -> Float[Tensor, "rows length"]:
+        """Of the tokens of one text for each row, each its own logit."""
+        return self._answered(batch, answers, want, kept).gather(2, answers.ids[:, 0, :, None])[..., 0]
 
     @abstractmethod
     def _answered(self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept) -> Tensor:
@@ -219,7 +223,7 @@ def _placed(offsets: Sequence[Span], special: Sequence[bool], fields: Sequence[S
     return field, local
 
 
-def _asked_only(chosen: Int[Tensor, "rows length"], answers: Answers) -> Int[Tensor, "rows asked"]:
+def asked_only(chosen: Int[Tensor, "rows length"], answers: Answers) -> Int[Tensor, "rows asked"]:
     """The choices at asked places, moved to the left; −1 behind them."""
     asked = answers.asked[:, 0]
     order = (~asked).int().argsort(dim=1, stable=True)

@@ -22,6 +22,8 @@ from whence.models.causal import Causal
 from whence.models.classifier import Classifier
 from whence.models.generator import Generator
 from whence.models.seq2seq import Seq2Seq
+from whence.models.sim import SimConfig
+from whence.models.sim_port import SimPort
 from whence.models.torch_port import TorchPort
 
 WRITERS = ("ForConditionalGeneration", "ForCausalLM", "LMHeadModel")
@@ -29,10 +31,13 @@ TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "voca
 
 
 def load_port(source: Any, tokenizer: Any = None, candidates: Sequence[str] = (), template: str | None = None) -> TorchPort:
-    """A classifier; with `candidates` or a `template`, a generator. `source` as in `whence.load`."""
+    """A classifier; with `candidates` or a `template`, a generator; a stepwise model is known by itself. `source` as in
+    `whence.load`."""
     if isinstance(source, TorchPort):
         return source
     model, tokenizer = _as_objects(source, tokenizer)
+    if isinstance(model.config if model is not None else _config(model_folder(source)), SimConfig):
+        return SimPort(*_opened(model, tokenizer, source, AutoModelForSeq2SeqLM, "a stepwise model"), template, candidates)
     if not candidates and template is None:
         if model is None:
             _refuse_writers(model_folder(source))

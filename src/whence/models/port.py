@@ -37,6 +37,9 @@ class Generated:
     log_probabilities: tuple[float, ...]
     text: str
     ended: bool
+    evolution: tuple[tuple[float, ...], ...] = ()
+    """Of a model that decides while it explains: the labels' probabilities before the explanation, after each of its tokens and
+    after its end."""
 
 
 class Port(ABC):

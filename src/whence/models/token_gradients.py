@@ -18,13 +18,13 @@ TOGETHER = 32
 
 
 def token_gradients(
-    logits: Float[Tensor, "rows length vocabulary"], answers: Answers, leaf: Float[Tensor, "rows tokens dim"]
+    logits: Float[Tensor, "rows length"], answers: Answers, leaf: Float[Tensor, "rows tokens dim"]
 ) -> Float[Tensor, "rows tokens asked"]:
-    """Zeros behind a row's last asked token."""
-    ids, asked = answers.ids[:, 0], answers.asked[:, 0]
+    """`logits` of the texts' own tokens. Zeros behind a row's last asked token."""
+    asked = answers.asked[:, 0]
     places = (~asked).int().argsort(dim=1, stable=True)[:, : int(asked.sum(1).max())]  # of the asked tokens, in order
     real = asked.gather(1, places).to(logits.dtype)
-    chosen = logits.gather(2, ids[..., None])[..., 0].gather(1, places) * real
+    chosen = logits.gather(1, places) * real
     per_token = chosen.sum(0)  # rows are independent: the gradient at a row is that of its own token
     directions = torch.eye(len(per_token), dtype=logits.dtype, device=logits.device)
     norms = []

@@ -14,16 +14,17 @@ from transformers import AutoConfig
 
 from whence.data import Corpus, Example
 from whence.models.build import NAMES
+from whence.models.sim_build import SIM
 from whence.models.text_models import BUILDERS
 from whence.run import digest
 
-OURS = (*NAMES, *BUILDERS)
+OURS = (*NAMES, *BUILDERS, SIM)
 
 
 def depends_on(settings: Mapping[str, Any], corpus: Corpus, splits: Mapping[str, Sequence[Example]]) -> dict[str, Any]:
     """JSON for config.json. `settings` are the job's; a text in it that names a file or a model's folder counts by content."""
     files = {name: _content(path) for name, path in sorted(_files(settings))}
-    named = [settings["model"], settings["options"].get("encoder")]
+    named = [settings["model"], settings["options"].get("encoder"), settings["options"].get("base")]
     return {
         "labels": list(corpus.labels),
         "examples_sha256": {split: digest(examples) for split, examples in splits.items()},

@@ -16,6 +16,7 @@ from transformers import set_seed
 from whence.data import TEMPLATES, Corpus, Example, open_template
 from whence.errors import BadInput, unknown
 from whence.models.build import NAMES, build_model
+from whence.models.sim_build import SIM, build_sim
 from whence.models.text_models import build_text_model
 from whence.run import RunFolder, cache_folder, read_rows, remove, replace_folder, versions
 from whence.teach.depends import depends_on
@@ -24,7 +25,7 @@ from whence.teach.loop import Say, filled, train
 from whence.teach.objectives import check_options, what_is_read
 from whence.teach.settings import Settings
 from whence.teach.splits import explained, training_splits
-from whence.teach.tasks import TASKS, Classification, Task, Text2Text
+from whence.teach.tasks import TASKS, Classification, Joint, Task, Text2Text
 
 
 class Job(BaseModel):
@@ -46,6 +47,7 @@ class Job(BaseModel):
     settings: Settings
 
 
+WRITES = (Text2Text.name, Joint.name)
 _FROM_SCRATCH: dict[str, Any] = {"learning_rate": 5e-4, "warmup": 0.1, "epochs": 8, "weight_decay": 0.01, "clip": 1.0}
 _PRETRAINED: dict[str, Any] = {"learning_rate": 5e-5, "warmup": 0.1, "epochs": 3, "weight_decay": 0.01, "clip": 1.0}
 _LABEL_FIRST: dict[str, Any] = {"token_cross_entropy": {"label_weight": 3.0}}
@@ -54,6 +56,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "encoder": _FROM_SCRATCH,
     "small_t5": _SMALL_WRITER,
     "small_gpt2": _SMALL_WRITER,
+    SIM: {**_FROM_SCRATCH, "learning_rate": 3e-3, "epochs": 6, "weight_decay": 0.0},
     "warm": {
         **_PRETRAINED, "learning_rate": 1e-4, "decoder_learning_rate": 5e-4, "warmup": 0.085, "epochs": 2,
         "options": _LABEL_FIRST,
@@ -114,9 +117,12 @@ def cached_job(job: Job, corpus: Corpus, say: Say = print) -> Path:
 
 def task_for(job: Job, corpus: Corpus, examples: list[Example]) -> Task:
     """The task with its new model; `examples` make the vocabulary."""
-    if job.task == Text2Text.name:
+    if job.task in WRITES:
         template = open_template(str(job.template))
         texts = (text for e in examples for text in (template.render(e).text, template.render_target(e)))
+        if job.task == Joint.name:
+            sim, words = build_sim(texts, corpus.labels, corpus.task == "choice", template, job.options)
+            return Joint(sim, words, template, corpus.labels, job.settings.generated)
         model, tokenizer = build_text_model(job.model, texts, job.options)
         return Text2Text(model, tokenizer, template, corpus.labels, job.settings.generated)
     texts = (text for example in examples for text in example.texts.values())
@@ -143,11 +149,13 @@ def _prepare(job: Job, corpus: Corpus) -> tuple[Job, dict[str, list[Example]], l
 def _check(job: Job, corpus: Corpus) -> None:
     if job.task not in TASKS:
         raise unknown("task", job.task, list(TASKS))
-    if job.task == Text2Text.name:
+    if job.task in WRITES:
         if job.template is None:
-            raise BadInput(f"text2text needs a template; expected --template with one of {', '.join(TEMPLATES)}, or a file")
+            raise BadInput(f"{job.task} needs a template; expected --template with one of {', '.join(TEMPLATES)}, or a file")
         if job.vectors or job.guide:
-            raise BadInput("--vectors and --guide go with classifiers; expected neither in text2text")
+            raise BadInput(f"--vectors and --guide go with classifiers; expected neither in {job.task}")
+        if (job.model == SIM) != (job.task == Joint.name):
+            raise BadInput(f"--model {job.model} was given for {job.task}; expected --task {Joint.name} with --model {SIM}")
     elif job.template is not None:
         raise BadInput(f"a template was given for {job.task}; expected --task text2text with it")
     elif corpus.task == "choice":

@@ -39,6 +39,9 @@ class Rationale:
     """False where the model was stopped by the limit of tokens."""
     probabilities: Mapping[str, float] = field(default_factory=dict)
     """Of the candidates, scored as texts; empty where the model has none, or its template does not begin with a label."""
+    evolution: tuple[tuple[float, ...], ...] = ()
+    """Of a model that decides while it explains: the same probabilities before the explanation, after each of its tokens and
+    after its end."""
     template: str = ""
     noise: float = 0.0
     """Variance of the noise on the input embeddings."""
@@ -49,7 +52,8 @@ class Rationale:
         lengths = {len(self.tokens), len(self.ids), len(self.log_probabilities), len(self.parts)}
         if len(lengths) > 1:
             raise BadInput(f"rationale of '{self.id}': tokens, ids, log_probabilities and parts differ in length")
-        if not all(math.isfinite(x) for x in (*self.log_probabilities, *self.probabilities.values(), self.noise)):
+        moved = [p for row in self.evolution for p in row]
+        if not all(math.isfinite(x) for x in (*self.log_probabilities, *self.probabilities.values(), *moved, self.noise)):
             raise BadInput(f"rationale of '{self.id}' has a number that is not finite")
 
     @property
@@ -112,6 +116,7 @@ class Rationale:
         for name, kind in (("tokens", str), ("ids", int), ("log_probabilities", float), ("parts", str)):
             given[name] = tuple(kind(value) for value in given[name])
         given["probabilities"] = {name: float(p) for name, p in given.get("probabilities", {}).items()}
+        given["evolution"] = tuple(tuple(float(p) for p in row) for row in given.get("evolution", ()))
         return cls(**given)
 
 

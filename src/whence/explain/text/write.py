@@ -16,7 +16,7 @@ from whence.errors import BadInput
 from whence.explain.text.rationale import Part, Rationale
 from whence.models import UNCHANGED, Encoded, Generated, Intervention
 from whence.models.generator import Generator
-from whence.run import Request, Runner
+from whence.run import Request, Result, Runner
 
 MAX_TOKENS = 200
 
@@ -29,7 +29,7 @@ def write_rationales(
     encoded = model.encode(examples)
     changes = [noise_on(example, noise, seed) for example in examples]
     written = runner.run([Request(e, c, write=max_tokens) for e, c in zip(encoded, changes, strict=True)])
-    chances = _chances(runner, model, examples, encoded, changes)
+    chances = _chances(runner, model, examples, encoded, changes, written)
     whose = model.fingerprint
     found = []
     for example, item, result, probabilities in zip(examples, encoded, written, chances, strict=True):
@@ -41,7 +41,8 @@ def write_rationales(
             id=example.id, texts=dict(item.example.texts), label=parsed.label, text=parsed.rationale or "",
             tokens=tuple(output.text[a:b] for a, b in zip([0, *ends], ends, strict=False)), ids=output.ids,
             log_probabilities=output.log_probabilities, parts=token_parts(template, output.text, parsed, ends),
-            ended=output.ended, probabilities=probabilities, template=template.name, noise=noise, model=whose, seed=seed,
+            ended=output.ended, probabilities=probabilities, evolution=output.evolution, template=template.name, noise=noise,
+            model=whose, seed=seed,
         ))  # fmt: skip
     return found
 
@@ -63,14 +64,19 @@ def noise_on(example: Example, variance: float, seed: int) -> Intervention:
 
 
 def _chances(
-    runner: Runner, model: Generator, examples: Sequence[Example], encoded: Sequence[Encoded], changes: Sequence[Intervention]
-) -> list[dict[str, float]]:
+    runner: Runner, model: Generator, examples: Sequence[Example], encoded: Sequence[Encoded], changes: Sequence[Intervention],
+    written: Sequence[Result],
+) -> list[dict[str, float]]:  # fmt: skip
+    """A model that decides while it explains has said them already."""
     first = pieces_of(model.template_for(examples[0]).target)[0][1] if examples else None
     if first not in ("label", "letter") or not model.labels:
         return [{} for _ in examples]
-    results = runner.run([Request(e, c) for e, c in zip(encoded, changes, strict=True)])
+    found = [output.evolution[-1] for output in (r.written for r in written) if output is not None and output.evolution]
+    if len(found) < len(examples):
+        results = runner.run([Request(e, c) for e, c in zip(encoded, changes, strict=True)])
+        found = [tuple(map(float, r.probabilities)) for r in results]
     names = [model.template_for(e).candidates(e, model.labels) for e in examples]
-    return [dict(zip(n, map(float, r.probabilities), strict=True)) for n, r in zip(names, results, strict=True)]
+    return [dict(zip(n, p, strict=True)) for n, p in zip(names, found, strict=True)]
 
 
 def _ends(model: Generator, output: Generated) -> list[int]:

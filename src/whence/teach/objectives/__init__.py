@@ -6,10 +6,10 @@ from typing import Any
 import torch
 
 from whence.errors import BadInput, unknown
-from whence.teach.objectives import adversary, cross_entropy, known_alignment, saloss, token_cross_entropy
-from whence.teach.objectives.objective import CorpusFacts, Objective, Step, Term, TextFacts, TextStep
+from whence.teach.objectives import adversary, cross_entropy, known_alignment, label_and_text, saloss, token_cross_entropy
+from whence.teach.objectives.objective import CorpusFacts, JointStep, Objective, Step, Term, TextFacts, TextStep
 
-_FILES = (cross_entropy, adversary, saloss, known_alignment, token_cross_entropy)
+_FILES = (cross_entropy, adversary, saloss, known_alignment, token_cross_entropy, label_and_text)
 OBJECTIVES: dict[str, Objective] = {objective.name: objective for file in _FILES for objective in file.OBJECTIVES}
 
 
@@ -76,6 +76,7 @@ def _built(objective: Objective, options: Mapping[str, Any], facts: CorpusFacts)
 __all__ = [
     "OBJECTIVES",
     "CorpusFacts",
+    "JointStep",
     "Objective",
     "Step",
     "Term",

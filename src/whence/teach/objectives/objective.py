@@ -7,6 +7,7 @@ step, and works with every task whose steps give that:
   attention      the pooled row (an LSTM's α, a transformer's head-averaged [CLS] row of the last layer) before dropout, with
                  its graph; computed only where a term reads it
   token_logits   for each token of the target text, of a model that writes
+  label_states   of a model that decides while it writes, after each token
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +60,21 @@ class TextStep:
     label_tokens: Bool[Tensor, "batch tokens"]
     """True for the tokens that say the label."""
     token_logits: Float[Tensor, "batch tokens vocabulary"]
+
+
+@dataclass
+class JointStep(TextStep):
+    """One step of a model that decides while it explains; its target text is the explanation alone."""
+
+    label_states: Float[Tensor, "batch steps labels"]
+    """Logits: what the encoder says, then after each token."""
+    label_logits: Float[Tensor, "batch labels"]
+    """The state after the end of each row's own explanation."""
+    labels: Int[Tensor, " batch"]
+    batch: Any
+    """What the model read, as its port collates it."""
+    source: Float[Tensor, "batch tokens size"]
+    """What the encoder made of it, with its graph."""
 
 
 @dataclass

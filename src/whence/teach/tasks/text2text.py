@@ -23,7 +23,7 @@ from whence.teach.objectives import TextFacts, TextStep
 from whence.teach.settings import Settings
 from whence.teach.tasks.task import LOSS, TRAIN_LOSS, Metric, Row, Scores, Task
 from whence.teach.tasks.text_scores import exact_match, rationale_bleu
-from whence.teach.tasks.written import encode_pairs, written_by
+from whence.teach.tasks.written import Pair, encode_pairs, written_by
 
 IGNORED = -100
 """In targets: padding, as torch's cross-entropy expects it."""
@@ -47,8 +47,8 @@ class TextSplit:
 
     def step(self, rows: Sequence[int], reads: frozenset[str]) -> TextStep:
         pairs, port = [self.facts.pairs[i] for i in rows], self.facts.port
-        targets = _padded([pair.target for pair in pairs], IGNORED, port)
-        labels = _padded([pair.label for pair in pairs], False, port)
+        targets = padded([pair.target for pair in pairs], IGNORED, port)
+        labels = padded([pair.label for pair in pairs], False, port)
         sources = [pair.source for pair in pairs]
         logits = seq2seq_logits(port, sources, targets) if isinstance(port, Seq2Seq) else causal_logits(port, sources, targets)
         return TextStep(rows, targets, labels, logits)
@@ -76,10 +76,21 @@ class Text2Text(Task):
         self.template, self.labels, self.generated = template, labels, generated
 
     def prepare(self, examples: Sequence[Example]) -> TextSplit:
-        pairs = encode_pairs(self.port, self.template, examples)
+        pairs = self._pairs(examples)
         every = range(len(examples))
         chosen = every if self.generated is None else random.Random(0).sample(every, min(self.generated, len(every)))
-        return TextSplit(TextFacts(examples, pairs, self.port), sorted(chosen))
+        return self._split(TextFacts(examples, pairs, self.port), sorted(chosen))
+
+    def _pairs(self, examples: Sequence[Example]) -> Sequence[Pair]:
+        return encode_pairs(self.port, self.template, examples)
+
+    def _split(self, facts: TextFacts, chosen: list[int]) -> TextSplit:
+        return TextSplit(facts, chosen)
+
+    def _outputs(self, split: TextSplit) -> list[str]:
+        """What the model writes for the chosen examples."""
+        examples, pairs = ([split.facts.examples[i] for i in split.chosen], [split.facts.pairs[i] for i in split.chosen])
+        return written_by(self.port, examples, pairs)
 
     def groups(self, settings: Settings) -> list[dict[str, Any]]:
         """The encoder, word embeddings included, and the rest, which may learn faster."""
@@ -96,8 +107,7 @@ class Text2Text(Task):
         return [{"params": part, "lr": rate} for part, rate in zip(parts, rates, strict=True)]
 
     def evaluate(self, split: TextSplit) -> tuple[Scores, list[Row]]:
-        examples, pairs = ([split.facts.examples[i] for i in split.chosen], [split.facts.pairs[i] for i in split.chosen])
-        outputs = written_by(self.port, examples, pairs)
+        outputs = self._outputs(split)
         rows = [self._row(split.facts.examples[i], output) for i, output in zip(split.chosen, outputs, strict=True)]
         scores: Scores = {"exact_match": exact_match([(row["output"], row["expected"]) for row in rows])}
         if self._names("label") or self._names("letter"):
@@ -140,9 +150,9 @@ def causal_logits(port: TorchPort, sources: Sequence[Tensor], targets: Tensor) -
 
 
 def _inputs(rows: Sequence[Tensor], port: TorchPort) -> dict[str, Tensor]:
-    mask = _padded([torch.ones_like(row) for row in rows], 0, port)
-    return {"input_ids": _padded(rows, port.pad_id, port), "attention_mask": mask}
+    mask = padded([torch.ones_like(row) for row in rows], 0, port)
+    return {"input_ids": padded(rows, port.pad_id, port), "attention_mask": mask}
 
 
-def _padded(rows: Sequence[Tensor], fill: float, port: TorchPort) -> Tensor:
+def padded(rows: Sequence[Tensor], fill: float, port: TorchPort) -> Tensor:
     return pad_sequence(list(rows), batch_first=True, padding_value=fill).to(port.device)

@@ -1,0 +1,94 @@
+"""The label state of a stepwise model: how it begins, what the decoder reads of it, and what a step adds to it.
+
+  fixed labels        l₀ = MLP(h₀)          v = MLP(l)                 Δ = MLP(o)             h₀ the encoder's first state
+  one for each choice l₀[c] = MLP([h₀; h_c]) v = MLP(Σ_c softmax(l)_c · h_c)   Δ[c] = MLP([o; h_c])
+
+Fixed labels are those of Liu et al. 2022 (released code). For questions their paper only says that there is one label for each
+choice; ours scores the choices themselves (h_c is the mean of the encoder's states over a choice's tokens), so that what a
+choice says counts, and not the place at which it stands.
+"""
+
+from abc import abstractmethod
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+Logits = Float[Tensor, "batch labels"]
+States = Float[Tensor, "batch choices size"]
+"""h_c; without choices there are none."""
+
+
+def perceptron(inputs: int, outputs: int, size: int) -> nn.Sequential:
+    """Norm, then three linear layers with ReLU between them; Glorot-uniform, as the released code starts them."""
+    layers = nn.Sequential(
+        nn.LayerNorm(inputs), nn.Linear(inputs, size), nn.ReLU(), nn.Linear(size, size), nn.ReLU(), nn.Linear(size, outputs)
+    )
+    for layer in layers:
+        if isinstance(layer, nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+    return layers
+
+
+class LabelSpace(nn.Module):
+    """What the labels of a model are."""
+
+    @abstractmethod
+    def start(self, first: Float[Tensor, "batch size"], choices: States | None) -> Logits: ...
+
+    @abstractmethod
+    def vector(self, labels: Logits, choices: States | None) -> Float[Tensor, "batch size"]:
+        """v: of the logits themselves, not of the best label."""
+
+    @abstractmethod
+    def change(self, output: Float[Tensor, "batch size"], choices: States | None) -> Logits:
+        """Δ, before its gate."""
+
+
+class FixedLabels(LabelSpace):
+    def __init__(self, count: int, size: int) -> None:
+        super().__init__()
+        self.first, self.embed = perceptron(size, count, size), perceptron(count, size, size)
+        self.step = perceptron(size, count, size)
+
+    def start(self, first: Tensor, choices: States | None) -> Logits:
+        return self.first(first)
+
+    def vector(self, labels: Logits, choices: States | None) -> Tensor:
+        return self.embed(labels)
+
+    def change(self, output: Tensor, choices: States | None) -> Logits:
+        return self.step(output)
+
+
+class ChoiceLabels(LabelSpace):
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.first, self.embed = perceptron(2 * size, 1, size), perceptron(size, size, size)
+        self.step = perceptron(2 * size, 1, size)
+
+    def start(self, first: Tensor, choices: States | None) -> Logits:
+        return self._scored(self.first, first, choices)
+
+    def vector(self, labels: Logits, choices: States | None) -> Tensor:
+        assert choices is not None
+        return self.embed((labels.softmax(-1)[:, None] @ choices)[:, 0])
+
+    def change(self, output: Tensor, choices: States | None) -> Logits:
+        return self._scored(self.step, output, choices)
+
+    @staticmethod
+    def _scored(scorer: nn.Module, state: Tensor, choices: States | None) -> Logits:
+        assert choices is not None
+        return scorer(torch.cat([state[:, None].expand_as(choices), choices], -1))[..., 0]
+
+
+def choice_states(
+    source: Float[Tensor, "batch tokens size"], places: Bool[Tensor, "batch choices tokens"] | None
+) -> States | None:
+    """The mean state of each choice's tokens; zeros for one without any."""
+    if places is None:
+        return None
+    where = places.to(source.dtype)
+    return where @ source / where.sum(-1, keepdim=True).clamp(min=1)

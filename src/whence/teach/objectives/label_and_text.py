@@ -1,0 +1,35 @@
+"""The likelihood of label and explanation together (Liu et al. 2022; the released code's loss of the forward network).
+
+  L = Σ_k CE_ε(token k) / number of tokens  +  λ · CE(l_T, label)  +  λ₀ · CE(l_0, label)
+
+CE_ε is smoothed by `label_smoothing`, l_T is the label state after the end of the explanation, l_0 what the encoder says. The
+paper's own: λ = 1, λ₀ = 0, ε = 0.1.
+"""
+
+from torch import Tensor, nn
+
+from whence.teach.objectives.objective import JointStep, Objective, Term, TextFacts
+
+
+def label_and_text(_: TextFacts, label_weight: float, first_label_weight: float, label_smoothing: float) -> Term:
+    def term(step: JointStep) -> Tensor:
+        loss = nn.functional.cross_entropy(
+            step.token_logits.transpose(1, 2), step.targets, label_smoothing=label_smoothing
+        ) + label_weight * nn.functional.cross_entropy(step.label_logits, step.labels)
+        if first_label_weight:
+            loss = loss + first_label_weight * nn.functional.cross_entropy(step.label_states[:, 0], step.labels)
+        return loss
+
+    return term
+
+
+OBJECTIVES = [
+    Objective(
+        "label_and_text",
+        "Write the explanation and reach the right label by its end.",
+        "Liu et al. 2022",
+        label_and_text,
+        {"label_weight": 1.0, "first_label_weight": 0.0, "label_smoothing": 0.0},
+        reads=frozenset({"token_logits", "label_states"}),
+    ),
+]
