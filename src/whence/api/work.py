@@ -57,15 +57,16 @@ def train(
 
     data        a corpus with a training split, or a folder with train.csv (and dev.csv, test.csv)
     model       "bilstm", "mlp", "decomposable", "esim", "encoder", or the folder or hub id of a Hugging Face model;
-                in text2text "small_t5", "small_gpt2", "warm", or a folder or hub id
-    task        "classification", or "text2text": the model writes the target that `template` makes of an example
-    template    of text2text: a name such as "nli.i-or", or a file (docs/templates.md)
+                in text2text "small_t5", "small_gpt2", "warm", or a folder or hub id; in joint "sim"
+    task        "classification"; "text2text": the model writes the target that `template` makes of an example; "joint": it
+                decides while it writes its explanation (docs/mpii.md)
+    template    of text2text and joint: a name such as "nli.i-or", or a file (docs/templates.md)
     objectives  terms of the loss, "NAME" or "NAME=WEIGHT"; they add up. Default: the cross-entropy of the task
     parameters  of the objectives, such as {"saloss": {"prior": "tfidf"}}
     options     for the model's config, such as {"attention": "uniform"}
     vectors     a GloVe text file to start from
     select      the metric that picks the epoch that is kept: "loss", "train_loss", "accuracy"; "macro_f1" of a classifier;
-                "bleu", "exact_match" of text2text
+                "bleu", "exact_match" of text2text and joint
     guide       attention to impose: "uniform", or the folder of a trained model
     """
     job = training_job(

@@ -34,14 +34,20 @@ def train(
     model: Annotated[
         str,
         typer.Option(
-            help="To train from scratch: bilstm, mlp, decomposable, esim, encoder; in text2text small_t5, small_gpt2. To start "
-            "from an encoder: warm. To fine-tune: a folder or hub id."
+            help="To train from scratch: bilstm, mlp, decomposable, esim, encoder; in text2text small_t5, small_gpt2; in joint "
+            "sim. To start from an encoder: warm. To fine-tune: a folder or hub id."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Run folder. The model is saved in OUT/model. Run the same command to continue.")],
-    task: Annotated[str, typer.Option(help="classification, or text2text: the model writes a text.")] = "classification",
+    task: Annotated[
+        str,
+        typer.Option(
+            help="classification; text2text: the model writes a text; joint: it decides while it writes its explanation."
+        ),
+    ] = "classification",
     template: Annotated[
-        str | None, typer.Option(help="With text2text: how an example becomes source and target, by name (nli.i-or) or file.")
+        str | None,
+        typer.Option(help="With text2text and joint: how an example becomes source and target, by name (nli.i-or) or file."),
     ] = None,
     vectors: Annotated[Path | None, typer.Option(help="A GloVe text file (also .gz, .xz) to start from.")] = None,
     objective: Annotated[

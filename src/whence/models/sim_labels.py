@@ -19,15 +19,15 @@ States = Float[Tensor, "batch choices size"]
 """h_c; without choices there are none."""
 
 
-def perceptron(inputs: int, outputs: int, size: int) -> nn.Sequential:
-    """Norm, then three linear layers with ReLU between them; Glorot-uniform, as the released code starts them."""
-    layers = nn.Sequential(
-        nn.LayerNorm(inputs), nn.Linear(inputs, size), nn.ReLU(), nn.Linear(size, size), nn.ReLU(), nn.Linear(size, outputs)
-    )
+def perceptron(inputs: int, outputs: int, size: int, bias: float = 0.0) -> nn.Sequential:
+    """Norm, then three linear layers with ReLU between them; Glorot-uniform, as the released code starts them, and the last bias."""
+    last = nn.Linear(size, outputs)
+    layers = nn.Sequential(nn.LayerNorm(inputs), nn.Linear(inputs, size), nn.ReLU(), nn.Linear(size, size), nn.ReLU(), last)
     for layer in layers:
         if isinstance(layer, nn.Linear):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
+    nn.init.constant_(last.bias, bias)
     return layers
 
 
