@@ -20,7 +20,7 @@ States = Float[Tensor, "batch choices size"]
 
 
 def perceptron(inputs: int, outputs: int, size: int, bias: float = 0.0) -> nn.Sequential:
-    """Norm, then three linear layers with ReLU between them; Glorot-uniform, as the released code starts them, and the last bias."""
+    """Norm, then three linear layers with ReLU between them, Glorot-uniform as in the released code; `bias`: of the last."""
     last = nn.Linear(size, outputs)
     layers = nn.Sequential(nn.LayerNorm(inputs), nn.Linear(inputs, size), nn.ReLU(), nn.Linear(size, size), nn.ReLU(), last)
     for layer in layers:
