@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from rich.console import Console
 from zoo import CAUSAL, SEQ2SEQ
 
@@ -69,6 +70,39 @@ def test_written_as_the_runner_writes_and_scored_as_it_scores(kind: str, tmp_pat
         assert rationale.model == runner.classifier.fingerprint
     save_rationales(tmp_path / "r.jsonl", found)
     assert load_rationales(tmp_path / "r.jsonl") == found
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (" yes\nBecause: a cat.\n", True),
+        (" yes\nBecause: a cat.", False),
+        (" yes\nBecause:\n", False),
+        (" yes\n", False),
+        (" hm\nBecause: a cat\n\nIs", True),
+    ],
+)
+def test_a_rationale_is_settled_once_its_stop_is_written(output: str, expected: bool) -> None:
+    assert open_template("prompt.nli-why").settled(output, ("yes", "no")) is expected
+    assert not open_template("nli.i-or").settled("yes explanation: a cat\n", ("yes", "no"))
+    assert not open_template("prompt.nli").settled(" yes\n", ("yes", "no"))
+
+
+def test_a_model_that_misses_its_end_is_stopped_where_its_rationale_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Causal(*CAUSAL["llama"](), "prompt.nli-why", ("yes", "no"))
+
+    def written(text: str) -> Rationale:
+        ids = model.target_ids(text, ended=False)
+        steps = iter(ids)
+        table = 9.0 * torch.eye(model.model.config.vocab_size)
+        monkeypatch.setattr(model, "_writer", lambda batch: lambda last: table[[next(steps)]])
+        return write_rationales(Runner(model), PAIRS[:1], max_tokens=len(ids))[0]
+
+    short, long = written(" yes\nBecause: a cat\n\nIs the old dog"), written(" no idea at all, none")
+    assert (short.label, short.text, short.ended) == ("yes", "a cat", True)
+    assert short.written.endswith("a cat\n")
+    assert not long.ended
+    assert long.written.endswith("none")
 
 
 def test_noise_depends_on_seed_example_and_variance_only() -> None:

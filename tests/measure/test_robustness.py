@@ -9,7 +9,7 @@ from zoo import SEQ2SEQ
 
 from whence.data import Example
 from whence.errors import BadInput
-from whence.explain.text import Rationale
+from whence.explain.text import Rationale, write_rationales
 from whence.measure.robustness import collapse_place, coupling, robustness, word_f1, written_under_noise
 from whence.models import Seq2Seq
 from whence.run import Runner
@@ -78,6 +78,31 @@ def test_two_networks_of_one_kind_are_told_apart_though_they_collapse_at_the_sam
     assert found.verdict == "apart"
 
 
+def test_few_examples_leave_it_undecided() -> None:
+    few = [[row[:3] for row in draws[:2]] for draws in outputs((2, 2), joint=False)]
+    found = robustness(few)
+    assert found.verdict == "undecided"
+    assert "is undecided" in found.told()
+
+
+def test_the_interval_of_the_coupling_is_a_bootstrap_of_the_correlation() -> None:
+    for joint in (True, False):
+        found = robustness(outputs((2, 2), joint=joint))
+        low, high = found.coupling_interval
+        assert low <= found.coupling <= high
+        draw = np.random.default_rng(3)
+        again = []
+        for _ in range(500):
+            which = draw.integers(0, 40, 40)
+            again.append(coupling_value(found.stable[..., which], found.similar[..., which]))
+        np.testing.assert_allclose((low, high), np.quantile(again, [0.025, 0.975]), atol=0.03)
+
+
+def coupling_value(stable: np.ndarray, similar: np.ndarray) -> float:
+    one, other = ((v - v.mean(1, keepdims=True)).ravel() for v in (stable, similar))
+    return float(np.corrcoef(one, other)[0, 1])
+
+
 def test_other_noise_levels_are_apart_by_their_distance() -> None:
     found = robustness(outputs((1, 3), joint=True))
     assert found.label_collapse is not None
@@ -105,6 +130,17 @@ def test_noise_of_the_size_of_the_embeddings_destroys_what_a_model_writes() -> N
     assert written[0][0] == written[0][1]
     assert all(a.ids != b.ids for a, b in zip(written[0][0], written[1][0], strict=True))
     assert [a.ids for a in written[1][0]] != [a.ids for a in written[1][1]]
+
+
+def test_all_noise_at_once_is_what_one_level_after_the_other_gives() -> None:
+    runner = Runner(Seq2Seq(*SEQ2SEQ["t5"](), "nli.i-or", ("yes", "no")))
+    examples = [Example(str(i), {"premise": text, "hypothesis": "a cat"}) for i, text in enumerate(SENTENCES[:3])]
+    unit = runner.classifier.embedding_variance  # type: ignore[attr-defined]
+    together = written_under_noise(runner, examples, (0, 0.5, 2), draws=2, seed=1, max_tokens=4)
+    for v, number in enumerate((0, 0.5, 2)):
+        for d in range(2):
+            alone = write_rationales(runner, examples, unit * number, 2 + d if number else 2, max_tokens=4)
+            assert [(r.ids, r.noise, r.seed) for r in together[v][d]] == [(r.ids, r.noise, r.seed) for r in alone]
 
 
 def test_the_grid_begins_without_noise() -> None:

@@ -11,7 +11,13 @@ For each variance σ² of a grid that begins with 0, and each of a few draws of 
   distance   σ² at which rationales collapse − σ² at which labels do; `steps`: the same counted in grid steps. A curve that
              does not collapse counts as collapsing at the grid's end: a lower bound. Bootstrap intervals over examples
   coupling   correlation of `stable` and `similar` over the draws of one example and one σ² (means over draws taken off),
-             against draws shuffled within example and σ²
+             against draws shuffled within example and σ²; bootstrap interval over examples
+
+`verdict`
+  together        both collapse within one step of each other, and the same draws break both (p < 0.05)
+  apart           surely more than one step lies between, or the interval of the coupling ends below 0.3
+  undecided       else: too few examples or draws
+  nothing failed  neither curve collapses on the grid
 
 The paper compares the curves by eye. Two independent networks of one kind collapse at the same σ² though neither knows of the
 other, so the distance alone cannot tell them from one model: what can is coupling, whether the same draw breaks both.
@@ -27,7 +33,7 @@ from jaxtyping import Float
 
 from whence.data import Example, words
 from whence.errors import BadInput
-from whence.explain.text import MAX_TOKENS, Rationale, write_rationales
+from whence.explain.text import MAX_TOKENS, Rationale, write_each
 from whence.explain.text.write import generator_of
 from whence.measure.statistics import Estimate, bootstrap
 from whence.run import Runner
@@ -36,6 +42,10 @@ IN_VARIANCES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """The usual grid, in units of the embeddings' own variance: T5's table is a thousand times as wide as MiniLM's."""
 PERMUTATIONS = 2000
 LEVEL = 0.05
+LITTLE = 0.3
+"""A coupling below this is next to none: one model has more than twice as much (docs/association.md)."""
+ENOUGH = 10
+"""Examples without which nothing is said about coupling."""
 OTHERS = 20
 """Examples with which each is compared for the floor."""
 Curves = Float[np.ndarray, "variances draws examples"]
@@ -53,26 +63,37 @@ class Robustness:
     steps: Estimate
     coupling: float
     p: float
+    coupling_interval: tuple[float, float]
 
     @property
-    def verdict(self) -> Literal["together", "apart", "nothing failed"]:
-        """Together: the same noise level breaks both, within one step, and the same draws do."""
+    def verdict(self) -> Literal["together", "apart", "undecided", "nothing failed"]:
         if self.label_collapse is None and self.rationale_collapse is None:
             return "nothing failed"
         both = self.label_collapse is not None and self.rationale_collapse is not None
-        return "together" if both and abs(self.steps.value) <= 1 and self.p < LEVEL and self.coupling > 0 else "apart"
+        if both and abs(self.steps.value) <= 1 and self._coupled:
+            return "together"
+        far = self.steps.low > 1 or self.steps.high < -1
+        return "apart" if far or self.coupling_interval[1] < LITTLE else "undecided"
+
+    @property
+    def _coupled(self) -> bool:
+        return self.p < LEVEL and self.coupling > 0
 
     def told(self) -> str:
         """In one sentence."""
+        most = self.variances[-1]
         if self.verdict == "nothing failed":
-            return f"Neither labels nor rationales failed up to σ² = {self.variances[-1]:g}."
+            return f"Neither labels nor rationales failed up to σ² = {most:.3g}."
         places = [
-            f"{what} {f'collapse at σ² = {at:.3g}' if at is not None else f'do not collapse up to σ² = {self.variances[-1]:g}'}"
+            f"{what} {f'collapse at σ² = {at:.3g}' if at is not None else f'do not collapse up to σ² = {most:.3g}'}"
             for what, at in (("labels", self.label_collapse), ("rationales", self.rationale_collapse))
         ]
-        known = "break" if self.p < LEVEL and self.coupling > 0 else "are not seen to break"
+        known = "break" if self._coupled else "are not seen to break"
         same = f"the same draws {known} both (coupling {self.coupling:.2f}, p = {self.p:.3g})".replace("-", "−")
-        return f"Labels and rationales of this model fail {self.verdict}: {places[0]}, {places[1]}; {same}."
+        fail = f"Labels and rationales of this model fail {self.verdict}"
+        if self.verdict == "undecided":
+            fail = "Whether labels and rationales of this model fail together or apart is undecided"
+        return f"{fail}: {places[0]}, {places[1]}; {same}."
 
 
 def written_under_noise(
@@ -85,12 +106,10 @@ def written_under_noise(
 ) -> list[list[list[Rationale]]]:
     """Rationales by variance (given in units of the embeddings' own), draw and example. Without noise all draws are one."""
     unit = generator_of(runner).embedding_variance
-    found = []
-    for variance in (unit * number for number in in_variances):
-        several = range(draws if variance else 1)
-        different = [write_rationales(runner, examples, variance, seed * draws + d, max_tokens) for d in several]
-        found.append(different if variance else different * draws)
-    return found
+    cells = [(unit * number, seed * draws + d) for number in in_variances for d in range(draws if number else 1)]
+    written = iter(write_each(runner, [(example, *cell) for cell in cells for example in examples], max_tokens))
+    rows = iter([[next(written) for _ in examples] for _ in cells])
+    return [[next(rows) for _ in range(draws)] if number else [next(rows)] * draws for number in in_variances]
 
 
 def robustness(written: Sequence[Sequence[Sequence[Rationale]]], seed: int = 0) -> Robustness:
@@ -117,7 +136,9 @@ def robustness(written: Sequence[Sequence[Sequence[Rationale]]], seed: int = 0) 
     at = [None if np.isnan(place) else float(np.interp(place, np.arange(len(grid)), grid)) for place in ends]
     steps = bootstrap(rows, _gap_in_steps, seed)
     distance = bootstrap(rows, lambda r: _gap(r, grid), seed)
-    return Robustness(tuple(variances), stable, similar, at[0], at[1], distance, steps, *coupling(stable, similar, seed))
+    value, p = coupling(stable, similar, seed)
+    sure = _coupling_interval(stable, similar, seed)
+    return Robustness(tuple(variances), stable, similar, at[0], at[1], distance, steps, value, p, sure)
 
 
 def coupling(stable: Curves, similar: Curves, seed: int = 0) -> tuple[float, float]:
@@ -132,6 +153,23 @@ def coupling(stable: Curves, similar: Curves, seed: int = 0) -> tuple[float, flo
     observed = float((left * right).sum())
     shuffled = np.array([(left * draw.permuted(right, axis=1)).sum() for _ in range(PERMUTATIONS)])
     return observed / scale, (1 + int((shuffled >= observed - 1e-12).sum())) / (1 + PERMUTATIONS)
+
+
+def _coupling_interval(stable: Curves, similar: Curves, seed: int) -> tuple[float, float]:
+    """Anything is possible where the draws of too few examples differ in both; nothing is where one of them never differs."""
+    one, other = (values - values.mean(1, keepdims=True) for values in (stable, similar))
+    rows = np.stack([(a * b).sum((0, 1)) for a, b in ((one, other), (one, one), (other, other))], 1)
+    moved = rows[:, 1:] > 1e-12
+    if len(rows) < ENOUGH or (moved.any(0).all() and moved.all(1).sum() < ENOUGH):
+        return -1.0, 1.0
+    sure = bootstrap(rows, _correlation, seed)
+    return sure.low, sure.high
+
+
+def _correlation(rows: Float[np.ndarray, "*batch examples 3"]) -> np.ndarray:
+    both, one, other = np.moveaxis(rows.sum(-2), -1, 0)
+    scale = np.sqrt(one * other)
+    return np.where(scale > 1e-12, both / np.where(scale > 1e-12, scale, 1.0), 0.0)
 
 
 def word_f1(one: str, other: str) -> float:

@@ -129,12 +129,15 @@ class Generator(TorchPort):
         for rows in self._parts(hidden):
             batch = super()._collate([hidden[i] for i in rows], [changes[i] for i in rows], [])
             with evaluating(self.model), torch.no_grad():
-                step = self._writer(batch)
-                found |= dict(zip(rows, self._greedy(step, len(rows), max_tokens), strict=True))
+                step, asked = self._writer(batch), [hidden[i].example for i in rows]
+                found |= dict(zip(rows, self._greedy(step, len(rows), max_tokens, asked), strict=True))
         return [found[i] for i in range(len(encoded))]
 
-    def _greedy(self, step: Callable[[Tensor | None], Tensor], rows: int, max_tokens: int) -> list[Generated]:
-        """`step` takes the last tokens, None at first, and gives the scores of the next."""
+    def _greedy(
+        self, step: Callable[[Tensor | None], Tensor], rows: int, max_tokens: int, examples: Sequence[Example] = ()
+    ) -> list[Generated]:
+        """`step` takes the last tokens, None at first, and gives the scores of the next. `examples`: where a template may say
+        what ends a rationale."""
         ids: list[list[int]] = [[] for _ in range(rows)]
         chances: list[list[float]] = [[] for _ in range(rows)]
         going, last = [True] * rows, None
@@ -146,10 +149,17 @@ class Generator(TorchPort):
                 elif going[row]:
                     ids[row].append(i)
                     chances[row].append(p)
+                    going[row] = not examples or not self._settled(ids[row], examples[row])
             if not any(going):
                 break
             last = token[:, None]
         return [Generated(tuple(i), tuple(p), self.decode(i), not g) for i, p, g in zip(ids, chances, going, strict=True)]
+
+    def _settled(self, ids: Sequence[int], example: Example) -> bool:
+        """Models that miss their end would go on with another question."""
+        if self.template is None or not self.template.stop:
+            return False
+        return self.template.settled(self.decode(ids), self.template.candidates(example, self.labels))
 
     @abstractmethod
     def _writer(self, batch: Batch) -> Callable[[Tensor | None], Float[Tensor, "batch vocabulary"]]:

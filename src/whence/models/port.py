@@ -31,7 +31,8 @@ NEEDED = {
 
 @dataclass(frozen=True)
 class Generated:
-    """What a model wrote: its tokens without start and end, their log-probabilities, the text, and whether it ended itself."""
+    """What a model wrote: its tokens without start and end, their log-probabilities, the text, and whether it came to an end:
+    its own, or what the template says ends a rationale."""
 
     ids: tuple[int, ...]
     log_probabilities: tuple[float, ...]

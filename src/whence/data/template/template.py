@@ -109,6 +109,18 @@ class Template:
         """Label and rationale of a model's output; the rules are in `parse.py`."""
         return parse_output(output, pieces_of(self.target), candidates, self.stop)
 
+    def settled(self, output: str, candidates: Sequence[str]) -> bool:
+        """Whether `stop` has ended the rationale, so that a model need not go on writing."""
+        if self.stop not in output or not self.stop or not self.writes_rationale:
+            return False
+        parsed = self.parse(output, candidates)
+        return bool(parsed.rationale) and self.parse(output + "x", candidates) == parsed
+
+    @property
+    def writes_rationale(self) -> bool:
+        """Whether the target is a label, then a rationale."""
+        return fields_of(self.target) in (("label", "rationale"), ("letter", "rationale"))
+
     def _shown(self, example: Example, rationale: str | None) -> Rendered:
         return filled(self.source, lambda field: self._value(example, field, rationale))
 

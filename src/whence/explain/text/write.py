@@ -25,14 +25,20 @@ def write_rationales(
     runner: Runner, examples: Sequence[Example], noise: float = 0.0, seed: int = 0, max_tokens: int = MAX_TOKENS
 ) -> list[Rationale]:
     """What the model writes for each example; `noise` is a variance on its input embeddings, drawn anew for each example."""
+    return write_each(runner, [(example, noise, seed) for example in examples], max_tokens)
+
+
+def write_each(runner: Runner, asked: Sequence[tuple[Example, float, int]], max_tokens: int = MAX_TOKENS) -> list[Rationale]:
+    """The same for (example, noise, seed) of many kinds at once, in full batches."""
     model = generator_of(runner)
+    examples = [example for example, _, _ in asked]
     encoded = model.encode(examples)
-    changes = [noise_on(example, noise, seed) for example in examples]
+    changes = [noise_on(*one) for one in asked]
     written = runner.run([Request(e, c, write=max_tokens) for e, c in zip(encoded, changes, strict=True)])
     chances = _chances(runner, model, examples, encoded, changes, written)
     whose = model.fingerprint
     found = []
-    for example, item, result, probabilities in zip(examples, encoded, written, chances, strict=True):
+    for (example, noise, seed), item, result, probabilities in zip(asked, encoded, written, chances, strict=True):
         template, output = model.template_for(example), result.written
         assert output is not None
         parsed = template.parse(output.text, template.candidates(example, model.labels))
