@@ -1,5 +1,6 @@
 """Pieces of work: done once, stored whole, the same bytes from every engine."""
 
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import torch
 
 from whence.errors import BadInput
 from whence.run import Piece, RunFolder
-from whence.run.engine import Engine, LocalEngine, RayEngine, make_engine, piece_seconds, run_pieces, shown_time
+from whence.run.engine import Engine, LocalEngine, make_engine, piece_seconds, run_pieces, shown_time
+from whence.run.ray_engine import RayEngine
 
 
 def numbers(count: int, log: str | None = None) -> list[dict[str, Any]]:
@@ -113,7 +115,8 @@ def test_an_address_where_nobody_answers_is_one_line(tmp_path: Path) -> None:
 def test_ray_gives_the_same_bytes_and_saves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One test, because starting Ray takes many seconds."""
     pytest.importorskip("ray")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # its workers import this module
+    here = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(here))  # its workers import this module
     pieces = [Piece(f"n{i}", numbers, {"count": i}) for i in range(3)]
     bad = Piece("bad", fail, {"kind": "input"})
     folders = {}

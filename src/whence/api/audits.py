@@ -18,6 +18,7 @@ from whence.measure.audit import Say, run_audit
 from whence.measure.audited import Audit
 from whence.models import Port
 from whence.report.audit_report import verdict, write_report
+from whence.run.engine import Engine, make_engine
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ def audit(
     columns: Columns | None = None,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     name: str = "examples",
+    engine: str = "local",
+    address: str | None = None,
     say: Say = print,
 ) -> AuditReport:
     """Explains, measures and compares. Runs, or continues, in the folder `out` and writes `out`/report.html.
@@ -65,12 +68,14 @@ def audit(
     split       which split to read. Default: test if there is one, else dev, else the first
     limit       use so many examples, drawn at random with the seed
     parameters  settings of methods, such as {"lime": {"n_samples": 1000}}
+    engine      "local", or "ray": on this machine or, with `address`, on a cluster; the results have the same bytes
     """
+    chosen = make_engine(engine, address)
     job, classifier = prepare_audit(
         model, data, methods=methods, measures=measures, split=split, limit=limit, hide=hide, seed=seed, data_root=data_root,
         columns=columns, parameters=parameters, name=name,
     )  # fmt: skip
-    return finished(job, classifier, out, say)
+    return finished(job, classifier, out, say, chosen)
 
 
 def prepare_audit(
@@ -139,8 +144,8 @@ def _names(given: Sequence[str], what: str) -> list[str]:
     return names
 
 
-def finished(job: Audit, classifier: Port, out: str | Path, say: Say) -> AuditReport:
-    results = run_audit(job, classifier, Path(out), say)
+def finished(job: Audit, classifier: Port, out: str | Path, say: Say, engine: Engine | None = None) -> AuditReport:
+    results = run_audit(job, classifier, Path(out), say, engine)
     path = Path(out) / "report.html"
     write_report(results, path)
     return AuditReport(results, path)

@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from whence.cli.options import (
+    Address,
     AsJson,
     BatchTokens,
     DataRoot,
     Device,
     Dtype,
+    EngineName,
     LabelColumn,
     Labels,
     Limit,
@@ -62,6 +64,8 @@ def align(
     device: Device = None,
     dtype: Dtype = None,
     batch_tokens: BatchTokens = None,
+    engine: EngineName = "local",
+    address: Address = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain predictions on sentence pairs: which pairs of words the label rests on.
@@ -79,6 +83,7 @@ def align(
     from whence.explain.to_file import explain_to_file
     from whence.measure.alignments.needed import need_in_words
     from whence.run import check_file
+    from whence.run.engine import make_engine
 
     if (text is None or pair is None) == (data is None) or (data is not None and (text is not None or pair is not None)):
         raise BadInput("give either --text and --pair, or --data")
@@ -107,7 +112,7 @@ def align(
     made: Iterable[Alignment]
     if data is not None and out is not None and ending == ".jsonl":
         settings = {"job": "align", "sealed": sealed, "seed": seed, "parameters": parameters}
-        explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say)
+        explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say, make_engine(engine, address))
         made = read_alignments(out)
     else:
         given = [Example("text", {"premise": text or "", "hypothesis": pair or ""})] if data is None else list(examples)

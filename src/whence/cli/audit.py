@@ -8,6 +8,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from whence.cli.options import (
+    Address,
     AsJson,
     BatchTokens,
     Candidates,
@@ -15,6 +16,7 @@ from whence.cli.options import (
     DataRoot,
     Device,
     Dtype,
+    EngineName,
     Hiding,
     LabelColumn,
     Labels,
@@ -65,6 +67,8 @@ def audit(
     device: Device = None,
     dtype: Dtype = None,
     batch_tokens: BatchTokens = None,
+    engine: EngineName = "local",
+    address: Address = None,
     as_json: AsJson = False,
 ) -> None:
     """Find out which explanation of your model you can believe.
@@ -96,6 +100,8 @@ def audit(
         data_root=data_root,
         columns=columns(text_column, pair_column, label_column),
         parameters=method_parameters(set_),
+        engine=engine,
+        address=address,
         say=say,
     )
     show_audit(report, as_json)

@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 
 from whence.cli.options import (
+    Address,
     AsJson,
     BatchTokens,
     Candidates,
     DataRoot,
     Device,
     Dtype,
+    EngineName,
     Hiding,
     LabelColumn,
     Labels,
@@ -67,6 +69,8 @@ def explain(
     device: Device = None,
     dtype: Dtype = None,
     batch_tokens: BatchTokens = None,
+    engine: EngineName = "local",
+    address: Address = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain predictions: which words speak for the label, and how strongly.
@@ -83,6 +87,7 @@ def explain(
     from whence.explain.rationale import check_share
     from whence.explain.to_file import explain_to_file
     from whence.run import check_file
+    from whence.run.engine import make_engine
 
     if (text is None) == (data is None):
         raise BadInput(
@@ -119,7 +124,7 @@ def explain(
 
     if data is not None and out is not None and not eraser:
         settings = {"job": "explain", "target": target, "hide": hide, "seed": seed, "parameters": parameters}
-        count = explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say)
+        count = explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say, make_engine(engine, address))
         made = load_explanations(out) if as_json else []
     else:
         given = [Example("text", {"text": text or ""} if pair is None else {"premise": text or "", "hypothesis": pair})]

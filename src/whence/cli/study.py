@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from whence.cli.options import AsJson, DataRoot, Seed, console, keyed, print_json, quiet, say, table_title
+from whence.cli.options import Address, AsJson, DataRoot, EngineName, Seed, console, keyed, print_json, quiet, say, table_title
 from whence.cli.runs import in_folder
 from whence.errors import visible
 
@@ -24,8 +24,8 @@ def study(
         typer.Option(help="Folder for report.html and results.json. Run again to continue. Default: runs/NAME-SCALE."),
     ] = None,
     seed: Seed = 0,
-    engine: Annotated[str, typer.Option(help="local, or ray (pip install 'whence\\[ray]').")] = "local",
-    address: Annotated[str | None, typer.Option(help="With --engine ray: the cluster. Default: this machine.")] = None,
+    engine: EngineName = "local",
+    address: Address = None,
     data_root: DataRoot = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="SETTING=VALUE, in place of the scale's own.")] = None,
     as_json: AsJson = False,

@@ -13,7 +13,8 @@ from typing import Any
 
 from whence.data import Example, Selection
 from whence.explain.lines import Storable, save_lines
-from whence.run import RunFolder, check_file, digest, progress, remove, write_atomically
+from whence.run import RunFolder, Tick, check_file, digest, progress, remove, write_atomically
+from whence.run.engine import Engine, Item, LocalEngine
 
 PARTS, FEWEST, MOST = 500, 32, 1024
 """A corpus is cut into about so many parts, each of so many examples: a part is what a killed run can lose."""
@@ -29,22 +30,36 @@ def explain_to_file(
     methods: Sequence[str],
     make: Make,
     say: Callable[[str], None] = print,
+    engine: Engine | None = None,
 ) -> int:
     """How many explanations `out` now holds. `config`: all that they depend on besides the examples and the methods."""
     check_file(out)
     settings = {**config, "methods": list(methods), "examples": len(examples), "examples_sha256": digest(examples)}
     with RunFolder(out.with_name(f"{out.name}.unfinished"), settings, say) as folder:
         shards = folder.path / "shards"
-        with progress("explaining (examples × methods)", len(examples) * len(methods)) as tick:
+
+        def missing() -> Iterator[Item]:
             for number, part in enumerate(_parts(examples)):
                 for i, method in enumerate(methods):
-                    if not (file := shards / f"{i:02d}-{number:05d}.jsonl").exists():
-                        save_lines(file, make(method, part))
-                    tick(len(part))
+                    if (shards / (name := f"{i:02d}-{number:05d}.jsonl")).exists():
+                        tick(len(part))
+                    else:
+                        yield Item(name, (method, part), len(part))
+
+        with progress("explaining (examples × methods)", len(examples) * len(methods)) as tick:
+            for name, made in (engine or LocalEngine()).spread(_explained, make, missing(), tick):
+                save_lines(shards / name, made)
         # by the number of the method, then by that of the part
         write_atomically(out, lambda path: _join(path, sorted(shards.glob("*.jsonl"))))
         remove(folder.path)
     return len(examples) * len(methods)
+
+
+def _explained(make: Make, given: tuple[str, list[Example]], tick: Tick | None) -> Sequence[Storable]:
+    made = make(*given)
+    if tick:
+        tick(len(made))
+    return made
 
 
 def _parts(examples: Selection) -> Iterator[list[Example]]:

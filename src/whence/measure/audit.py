@@ -19,7 +19,8 @@ from whence.measure.audited import Audit, Chosen
 from whence.measure.gathered import Gathered
 from whence.measure.summary import summarise
 from whence.models import Port
-from whence.run import DryRunner, RunFolder, Runner, measure_speed, progress, write_json
+from whence.run import DryRunner, RunFolder, Runner, Tick, measure_speed, progress, write_json
+from whence.run.engine import Engine, Item, LocalEngine
 
 SHARD_EXAMPLES, MOST_EXAMPLES, SHARDS = 8, 512, 2000
 """A shard is what a killed audit can lose: a handful of sentences, or one long document. A large corpus has larger shards, so
@@ -32,20 +33,20 @@ Shard = list[tuple[int, Example]]
 """Examples with their numbers in the corpus."""
 
 
-def run_audit(audit: Audit, classifier: Port, out: Path, say: Say = print) -> dict[str, Any]:
+def run_audit(audit: Audit, classifier: Port, out: Path, say: Say = print, engine: Engine | None = None) -> dict[str, Any]:
     """Run or continue; returns what results.json holds."""
     chosen = Chosen(audit, classifier)
     with RunFolder(out, chosen.config(), say) as folder:
         if folder.results is not None:
             say(f"{out} is finished already")
             return folder.results
-        return _run(chosen, folder, say)
+        return _run(chosen, folder, say, engine or LocalEngine())
 
 
-def _run(chosen: Chosen, folder: RunFolder, say: Say) -> dict[str, Any]:
+def _run(chosen: Chosen, folder: RunFolder, say: Say, engine: Engine) -> dict[str, Any]:
     for note in chosen.notes:
         say(note)
-    shards, examples = _work(chosen, folder), chosen.audit.examples
+    shards, examples = _work(chosen, folder, engine), chosen.audit.examples
     found = Gathered(chosen.names, chosen.measures, len(examples))
     for i in range(shards):
         found.add(i, _rows(folder, i))
@@ -65,27 +66,40 @@ def _run(chosen: Chosen, folder: RunFolder, say: Say) -> dict[str, Any]:
     return folder.results or results
 
 
-def _work(chosen: Chosen, folder: RunFolder) -> int:
+def _work(chosen: Chosen, folder: RunFolder, engine: Engine) -> int:
     """Every shard that is not there yet; how many there are in all."""
     total, methods, columns = len(chosen.audit.examples), len(chosen.names), schema(chosen.measures)
     started, busy, done, shards = time.perf_counter(), 0.0, 0, 0
-    # the bar moves with every method: one shard of long texts takes minutes
-    with progress("auditing (examples × methods)", total * methods) as tick:
+
+    def missing() -> Iterator[Item]:
+        nonlocal shards, done
         for i, shard in enumerate(cut(chosen.audit.examples)):
             shards += 1
             if folder.shard_file(f"{i:05d}").exists():
                 done += len(shard)
                 tick(len(shard) * methods)
-                continue
-            encoded = chosen.classifier.encode([example for _, example in shard])
-            read = [(number, e) for (number, _), e in zip(shard, encoded, strict=True) if e.seen.any()]
-            runner = Runner(chosen.classifier)
-            rows = shard_rows(chosen, [e for _, e in read], [number for number, _ in read], runner, tick) if read else []
-            busy += runner.paid.model_seconds
-            folder.write_shard(f"{i:05d}", rows, columns)
+            else:
+                yield Item(f"{i:05d}", shard, len(shard) * methods)
+
+    # the bar moves with every method: one shard of long texts takes minutes
+    with progress("auditing (examples × methods)", total * methods) as tick:
+        for name, (rows, seconds) in engine.spread(audit_shard, chosen, missing(), tick):
+            busy += seconds
+            folder.write_shard(name, rows, columns)
     spent = {"seconds": time.perf_counter() - started, "model_seconds": busy, "examples": total - done}
     write_json(folder.path / "timing.json", spent)
     return shards
+
+
+def audit_shard(chosen: Chosen, shard: Shard, tick: Tick | None) -> tuple[list[dict[str, Any]], float]:
+    """(rows, seconds in the model); a text without a word has none."""
+    encoded = chosen.classifier.encode([example for _, example in shard])
+    read = [(number, e) for (number, _), e in zip(shard, encoded, strict=True) if e.seen.any()]
+    if not read:
+        return [], 0.0
+    runner = Runner(chosen.classifier)
+    rows = shard_rows(chosen, [e for _, e in read], [number for number, _ in read], runner, tick)
+    return rows, runner.paid.model_seconds
 
 
 def cut(examples: Collection[Example]) -> Iterator[Shard]:

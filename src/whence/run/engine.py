@@ -5,28 +5,23 @@ on with the pieces that have no shard. Rows are always read back from the shards
 a piece starts, every random generator is seeded from the run's seed and the piece's name: what ran before it does not matter.
 """
 
-import logging
-import os
 import re
-import socket
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import torch
 from transformers import set_seed
 
 from whence.errors import BadInput, unknown
 from whence.run.files import read_json, write_json
 from whence.run.folder import RunFolder
+from whence.run.runner import Tick
 
 Rows = list[dict[str, Any]]
 Say = Callable[[str], None]
 ENGINES = ("local", "ray")
-PASSED_ON = ("WHENCE_CACHE", "WHENCE_DATA", "HF_HOME", "HF_HUB_OFFLINE", "TOKENIZERS_PARALLELISM", "GOMP_SPINCOUNT")
-"""Variables that say where data and models lie and how loud libraries are: the same for a task on another machine."""
 _NAME = re.compile(r"[\w+=-][\w.+=-]*")
 
 
@@ -47,82 +42,45 @@ Answer = tuple[Piece, Rows | Exception, float]
 """A piece, its rows or what went wrong, and the seconds that it took."""
 
 
+Work = Callable[[Any, Any, Tick | None], Any]
+"""(what all items share, an item, whom to tell of progress) → its value. A module-level function."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One of many; `weight` is how far it moves the bar of progress."""
+
+    name: str
+    given: Any
+    weight: int
+
+
 class Engine(Protocol):
     def run(self, pieces: Sequence[Piece], seed: int, say: Say) -> Iterator[Answer]:
         """Yields answers as they come; it may stop after a piece that failed."""
 
+    def spread(self, work: Work, shared: Any, items: Iterable[Item], tick: Tick) -> Iterator[tuple[str, Any]]:
+        """The names of items with their values, as they come. `shared`, such as a model, is given to every worker once; items
+        are taken as they are needed. The first that fails ends it."""
+
 
 class LocalEngine:
     """One after another in this process; stops at the first piece that fails."""
+
+    def spread(self, work: Work, shared: Any, items: Iterable[Item], tick: Tick) -> Iterator[tuple[str, Any]]:
+        for item in items:
+            yield item.name, work(shared, item.given, tick)
 
     def run(self, pieces: Sequence[Piece], seed: int, say: Say) -> Iterator[Answer]:
         for piece in pieces:
             say(f"{piece.name}: started")
             began = time.monotonic()
             try:
-                rows = _perform(piece, seed)
+                rows = perform(piece, seed)
             except Exception as error:
                 yield piece, error, time.monotonic() - began
                 return
             yield piece, rows, time.monotonic() - began
-
-
-@dataclass(frozen=True)
-class RayEngine:
-    """Each piece a Ray task, on this machine or on the cluster at `address`; the others go on when one fails.
-
-    A task has as many threads as torch has here, because the number of threads changes the last bits of sums. With
-    OMP_NUM_THREADS=1 most pieces run at once.
-    """
-
-    address: str | None = None
-
-    def run(self, pieces: Sequence[Piece], seed: int, say: Say) -> Iterator[Answer]:
-        try:
-            import ray
-        except ImportError as error:
-            raise BadInput("engine 'ray' needs Ray, which is not installed; expected: pip install 'whence[ray]'") from error
-        started_here = not ray.is_initialized()
-        if started_here:
-            _check_address(self.address)
-            passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-            where = {"address": self.address} if self.address else {"address": "local", "include_dashboard": False}
-            try:
-                # what pieces print would mix with each other's; this process says when each is done
-                ray.init(**where, runtime_env={"env_vars": passed}, logging_level=logging.WARNING, log_to_driver=False)
-            except Exception as error:  # Ray raises bare ones, e.g. where a busy machine lets its start time out
-                ray.shutdown()
-                raise BadInput(f"engine 'ray' did not start ({self.address or 'this machine'}): {error}") from error
-        try:
-            threads = torch.get_num_threads()
-            largest = max(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
-            if largest < threads:
-                raise BadInput(
-                    f"a piece needs {threads} CPUs, but Ray's largest node has {largest:g}; set OMP_NUM_THREADS lower"
-                )
-            task = ray.remote(num_cpus=threads, max_retries=1)(_perform_timed)
-            waiting = {task.remote(piece, seed, threads): piece for piece in pieces}
-            say(f"{len(pieces)} pieces given to Ray")
-            while waiting:
-                (done,), _ = ray.wait(list(waiting), num_returns=1)
-                try:
-                    rows, seconds = ray.get(done)
-                    yield waiting.pop(done), rows, seconds
-                except ray.exceptions.RayError as error:
-                    yield waiting.pop(done), getattr(error, "cause", None) or error, 0.0
-        finally:
-            if started_here:
-                ray.shutdown()
-
-
-def _check_address(address: str | None) -> None:
-    """Ray itself waits for minutes before it says that nobody answers."""
-    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
-    if port.isdigit():
-        try:
-            socket.create_connection((host, int(port)), timeout=10).close()
-        except (OSError, OverflowError) as error:
-            raise BadInput(f"--address '{address}': no Ray cluster answers there ({error})") from error
 
 
 def make_engine(name: str, address: str | None = None) -> Engine:
@@ -130,7 +88,11 @@ def make_engine(name: str, address: str | None = None) -> Engine:
         raise unknown("engine", name, ENGINES)
     if name == "local" and address is not None:
         raise BadInput(f"--address '{address}' was given with engine 'local'; expected it with --engine ray only")
-    return RayEngine(address) if name == "ray" else LocalEngine()
+    if name == "local":
+        return LocalEngine()
+    from whence.run.ray_engine import RayEngine
+
+    return RayEngine(address)
 
 
 def run_pieces(pieces: Sequence[Piece], folder: RunFolder, engine: Engine, say: Say, seed: int = 0) -> dict[str, Rows]:
@@ -180,12 +142,6 @@ def shown_time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _perform(piece: Piece, seed: int) -> Rows:
+def perform(piece: Piece, seed: int) -> Rows:
     set_seed(zlib.crc32(f"{seed} {piece.name}".encode()))
     return piece.work(**piece.arguments)
-
-
-def _perform_timed(piece: Piece, seed: int, threads: int) -> tuple[Rows, float]:
-    torch.set_num_threads(threads)
-    began = time.monotonic()
-    return _perform(piece, seed), time.monotonic() - began

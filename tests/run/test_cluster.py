@@ -1,0 +1,95 @@
+"""An audit and explanations on a Ray cluster of two nodes: the same bytes as here, also when a node is lost on the way."""
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tiny import texts, tiny_bert
+
+from whence.api import load
+from whence.data import Example
+from whence.data.corpus import Corpus
+from whence.explain.to_file import explain_to_file
+from whence.measure import audit as audit_module
+from whence.measure.audit import run_audit
+from whence.measure.audited import Audit
+from whence.run.engine import Item, LocalEngine
+from whence.run.ray_engine import RayEngine
+
+HERE = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]))  # workers import `tiny`
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    try:
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        made.other = made.add_node(num_cpus=1)
+    except Exception as error:
+        pytest.skip(f"the machine is too busy: {error}")
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+def films(count: int) -> list[Example]:
+    some = texts()
+    return [Example(str(i), some[i % len(some)].texts, some[i % len(some)].label) for i in range(count)]
+
+
+def test_a_lost_node_loses_nothing(tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One test, because starting Ray takes many seconds."""
+    torch.manual_seed(0)
+    bert, quiet = tiny_bert(), lambda _: None
+    monkeypatch.setattr(audit_module, "SHARD_EXAMPLES", 2)
+    job = Audit("m", "d", "test", films(40), ["leave_one_out", "gradient_l2"], ["decision_flip", "loo_tau"])
+    engine = RayEngine(cluster.address)
+    run_audit(job, bert, tmp_path / "local", quiet, LocalEngine())
+    lost = threading.Event()
+    written = audit_module.RunFolder.write_shard
+
+    def write_and_lose(self: Any, name: str, *more: Any) -> None:
+        written(self, name, *more)
+        if not lost.is_set():  # the first shard is there: now the other node goes, with what it was doing
+            lost.set()
+            cluster.remove_node(cluster.other, allow_graceful=False)
+
+    monkeypatch.setattr(audit_module.RunFolder, "write_shard", write_and_lose)
+    run_audit(job, bert, tmp_path / "ray", quiet, engine)
+    assert lost.is_set()
+    for name in ("results.json", "explanations.jsonl"):
+        assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "local" / name).read_bytes()
+    shards = [sorted((tmp_path / where / "shards").iterdir()) for where in ("ray", "local")]
+    assert [p.read_bytes() for p in shards[0]] == [p.read_bytes() for p in shards[1]]
+
+    model, corpus = load(bert), Corpus("films", "text", (), {"test": lambda: iter(films(70))}).select("test")
+
+    def make(method: str, several: list[Example]) -> Any:
+        return model.explain(several, method=method)
+
+    for where, chosen in (("a", LocalEngine()), ("b", engine)):
+        explain_to_file(tmp_path / where, {}, corpus, ["gradient_l1", "random"], make, quiet, chosen)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_what_a_task_raises_is_raised_here(cluster: Any) -> None:
+    def work(shared: int, given: int, _: Any) -> int:
+        if given == 3:
+            raise ValueError("three")
+        return shared + given
+
+    ticks: list[int] = []
+    items = [Item(str(i), i, 2) for i in range(3)]
+    engine = RayEngine(cluster.address)
+    assert dict(engine.spread(work, 10, items, ticks.append)) == {"0": 10, "1": 11, "2": 12}
+    assert ticks == [2, 2, 2]
+    with pytest.raises(ValueError, match="three"):
+        list(engine.spread(work, 10, [*items, Item("3", 3, 1)], ticks.append))
