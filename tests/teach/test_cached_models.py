@@ -100,6 +100,16 @@ def test_a_model_that_was_trained_again_counts(
     assert place(asked, toy_corpus()) != before
 
 
+def test_a_folder_that_is_called_as_an_architecture_of_ours_does_not_count(
+    place: Callable[[Job, Corpus], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = place(job("mlp"), toy_corpus())
+    (tmp_path / "mlp").mkdir()
+    (tmp_path / "mlp" / "config.json").write_text("{}")
+    assert place(job("mlp"), toy_corpus()) == before
+
+
 def test_the_second_of_two_processes_waits_and_says_for_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock is one of the operating system: two threads with two open files are to it as two processes."""
     monkeypatch.setenv("WHENCE_CACHE", str(tmp_path))

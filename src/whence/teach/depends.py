@@ -23,7 +23,8 @@ OURS = (*NAMES, *BUILDERS, SIM)
 
 def depends_on(settings: Mapping[str, Any], corpus: Corpus, splits: Mapping[str, Sequence[Example]]) -> dict[str, Any]:
     """JSON for config.json. `settings` are the job's; a text in it that names a file or a model's folder counts by content."""
-    files = {name: _content(path) for name, path in sorted(_files(settings))}
+    built = settings["model"] in OURS  # then it names no file, whatever lies in the working directory
+    files = {name: _content(path) for name, path in sorted(_files({**settings, "model": None} if built else settings))}
     named = [settings["model"], settings["options"].get("encoder"), settings["options"].get("base")]
     return {
         "labels": list(corpus.labels),
