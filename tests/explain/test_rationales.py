@@ -55,6 +55,14 @@ def test_parts_of_a_rationale_that_comes_first() -> None:
     assert token_parts(template, "".join(tokens), parsed, [2, 7, 10, 14]) == ("rationale", "rationale", "", "label")
 
 
+def test_a_model_that_writes_no_label_writes_rationales_of_labelled_examples_too() -> None:
+    """I→R has nothing to choose between, so the corpus' labels, or the choices of a question, are not scored."""
+    asked = Example("c", {"question": "the old cat"}, "A", ("a dog", "a film"), explanations=("good",))
+    for template, examples, labels in (("nli.i-r", PAIRS, ("yes", "no")), ("cose.i-r", [asked], ("A", "B"))):
+        found = write_rationales(Runner(Seq2Seq(*SEQ2SEQ["t5"](), template, labels)), examples, max_tokens=4)
+        assert [(one.label, one.probabilities) for one in found] == [(None, {})] * len(examples)
+
+
 @pytest.mark.parametrize("kind", ["t5", "llama"])
 def test_written_as_the_runner_writes_and_scored_as_it_scores(kind: str, tmp_path: Path) -> None:
     runner = writer(kind)

@@ -101,7 +101,8 @@ class Generator(TorchPort):
             if full and not self.model.config.is_encoder_decoder:
                 raise BadInput(f"example '{example.id}': its prompt is longer than the {limit} tokens that {self.name} reads")
             word, carrier = match_words(spans, field, offsets, full)
-            answers = tuple(self.candidate(template, text) for text in template.candidates(example, self.labels))
+            texts_of = template.candidates(example, self.labels) if template.says_label else ()
+            answers = tuple(self.candidate(template, text) for text in texts_of)
             told = replace(example, texts=texts)
             found.append(Encoded(told, names, spans, ids, None, field, word, carrier, answers))
         return found

@@ -100,6 +100,11 @@ class Template:
         return lead + candidate
 
     @property
+    def says_label(self) -> bool:
+        """False where the model is asked for a rationale alone."""
+        return any(field in ("label", "letter") for field in fields_of(self.target))
+
+    @property
     def after_label(self) -> str:
         """What must follow a label in the target: the delimiter before the rationale, or `stop`; "" is the end of the text."""
         pieces = pieces_of(self.target)
