@@ -4,6 +4,7 @@ nli.*, cose.*   the formats of Wiegreffe et al. 2021, as their code writes them.
                 Their I→O input keeps the word "explain", and their I→R target says "None" where the label would stand.
                 Their own end mark "[EOS]" is left out: today's tokenizers add the model's own.
 t5.*            what T5 was pre-trained on (Raffel et al. 2020)
+source.i-or     a source that was made before (an occluded one), as it is
 prompt.*        for causal models; the target begins with a space, because tokenizers of such models glue it to the word
 """
 
@@ -53,6 +54,7 @@ _LABEL, _WHY = " {label}", " {label}\nBecause: {rationale}"
 _ALL = [
     *_published("nli", _NLI, ""),
     *_published("cose", _COSE, "{choices}"),
+    Template("source.i-or", "{text}", _ANSWER),
     Template("t5.mnli", f"mnli {_NLI}", "{label}"),
     Template("t5.sst2", "sst2 sentence: {text}", "{label}"),
     Template("text", "classify: {text}", "{label}"),
