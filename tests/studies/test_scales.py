@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from whence.run.engine import LocalEngine, Piece, Rows
-from whence.studies import alignment, attention, saloss
+from whence.studies import alignment, association, attention, saloss
 from whence.studies.alignment.models import chosen_pairs
+from whence.studies.association.settings import VARIANTS
 from whence.studies.study import Context, Scale, fill_settings
 
 DATA = Path(os.environ.get("WHENCE_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
@@ -27,6 +28,9 @@ def invented(piece: Piece) -> Rows:
     if piece.work is alignment.pieces.explain:
         pairs = given["subject"].pairs(given["corpus"])
         return [{"id": pairs[number].id, "fidelity": float(number)} for number in given["numbers"]]
+    if piece.work is association.found.pieces.ranked:
+        scores = {by: [0.5, 0.25] for by in ("label", "rationale", *given["own"].methods)}
+        return [{"id": "1", "place": [0, 2], **scores}]
     if piece.work is alignment.pieces.roles:
         return [{"as it is": 1.0}]
     return [{"nothing": 0}]
@@ -63,6 +67,25 @@ def test_attention(scale: Scale) -> None:
 @pytest.mark.parametrize("scale", SCALES)
 def test_saloss(scale: Scale) -> None:
     assert len(asked(saloss, scale, tagger=None)) > 10
+
+
+@pytest.mark.parametrize("scale", ["smoke", "small", "full"])
+def test_association(scale: Scale, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No data is read to list its pieces, and every scale trains all five models before anything else of a corpus."""
+    monkeypatch.setitem(globals(), "DATA", Path.cwd())
+    pieces = asked(association, scale)
+    for corpus, task in association.settings(scale).corpora.items():
+        names = [piece.name for piece in pieces if f"-{corpus}" in piece.name]
+        first = [f"train-{corpus}-{variant}-seed0" for variant in VARIANTS]
+        assert names[:5] == first
+        assert sum(name.startswith("roar") for name in names) == (
+            0 if task.roar is None else 1 + (3 + len(task.roar.methods)) * len(task.roar.percents)
+        )
+        hidden = {p.name: p.arguments["hidden"]["1"] for p in pieces if p.name.startswith(f"roar-{corpus}-")}
+        assert all((places == []) == name.endswith("nothing-0") for name, places in hidden.items())
+    order = [piece.name.split("-")[0] for piece in pieces]
+    if "roar" in order:
+        assert "train" not in order[order.index("ranked") :]
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -10,7 +10,8 @@ import numpy as np
 from whence.data import Corpus, open_corpus, word_spans
 
 TITLES = {
-    "ag_news": "AG News", "ag_news_wb": "AG News", "breaking_nli": "Breaking NLI", "esnli": "SNLI",
+    "ag_news": "AG News", "ag_news_wb": "AG News", "breaking_nli": "Breaking NLI", "choices": "planted choices",
+    "cose_v1.0": "CoS-E v1.0", "cose_v1.11": "CoS-E v1.11", "esnli": "SNLI",
     "evidence_inference": "Evidence Inference", "hans": "HANS", "imdb": "IMDb", "mimic_anemia": "Anemia",
     "mimic_diabetes": "Diabetes", "multirc": "MultiRC", "newsgroups": "20 Newsgroups", "reviews": "planted reviews",
     "scenes": "planted scenes", "semeval": "SemEval", "sst": "SST",

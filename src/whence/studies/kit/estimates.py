@@ -33,7 +33,7 @@ def interval(values: Sequence[float]) -> Row:
     return {"ours": middle, "low": middle - half, "high": middle + half}
 
 
-def estimate(values: Sequence[Any], aggregate: Aggregate = mean, scale: float = 1.0) -> Row:
+def estimate(values: Sequence[Any] | np.ndarray, aggregate: Aggregate = mean, scale: float = 1.0) -> Row:
     """Value and bootstrap interval over examples; `values` are numbers or rows of numbers."""
     if not len(values):
         return dict(NOTHING)
