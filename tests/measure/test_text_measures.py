@@ -11,10 +11,10 @@ import pytest
 
 from whence.data import open_corpus
 from whence.errors import BadInput
-from whence.measure.text.bleu import bleu, human_bleu
+from whence.measure.text.bleu import bleu, bleu_of, bleu_statistics, human_bleu
 from whence.measure.text.evolution import deciding_tokens, movement, movement_share
-from whence.measure.text.language_model import END, START, UNKNOWN, KneserNey, text_model
-from whence.measure.text.repetition import inter_repetition
+from whence.measure.text.language_model import END, START, UNKNOWN, KneserNey, perplexity_of, text_model
+from whence.measure.text.repetition import inter_repetition, repetition_difference
 from whence.measure.text.similarity import cosine, learned_vectors
 from whence.measure.text.tokens import spaced, treebank
 
@@ -59,6 +59,28 @@ def test_bleu_is_nltks_with_two_references() -> None:
     assert bleu(["x y z w"], [["x y z w"]]) == pytest.approx(100)
     assert human_bleu(references) == pytest.approx(bleu(third, references))
     assert human_bleu([("a", "b")]) is None
+
+
+def test_bleu_of_statistics_is_sacrebleus() -> None:
+    draw = random.Random(1)
+    texts = [" ".join(draw.choices("abc", k=draw.randint(2, 9))) for _ in range(60)]
+    references = list(zip(texts[20:40], texts[40:], strict=True))
+    rows = bleu_statistics(texts[:20], references)
+    assert float(bleu_of(rows)) == pytest.approx(bleu(texts[:20], references))
+    drawn = np.array([[draw.randrange(20) for _ in range(20)] for _ in range(3)])
+    expected = [bleu([texts[i] for i in one], [references[i] for i in one]) for one in drawn]
+    assert bleu_of(rows[drawn]) == pytest.approx(expected)
+    assert bleu_of(bleu_statistics(["", "x"], [["a"], ["b"]])) == 0
+
+
+def test_a_difference_in_repetition_is_tested_by_exchange() -> None:
+    draw = random.Random(0)
+    varied, other = ([" ".join(draw.choices("abcdefgh", k=8)) for _ in range(40)] for _ in range(2))
+    gap, p = repetition_difference(["a b c d e f g h"] * 40, varied)
+    assert gap == pytest.approx(inter_repetition(["a b c d e f g h"] * 40) - inter_repetition(varied))
+    assert p < 0.01
+    assert repetition_difference(varied, varied) == (0, 1)
+    assert repetition_difference(varied, other)[1] > 0.05
 
 
 def test_repetition_by_hand() -> None:
@@ -110,6 +132,9 @@ def test_perplexity_is_the_mean_of_its_logarithms() -> None:
     fair = KneserNey([["a"], ["b"]] * 50, 1, discounts=(0,))
     assert fair.perplexity([["a", "b"]]).value == pytest.approx(4 ** (2 / 3) * 2 ** (1 / 3))  # half of all tokens are ends
     assert math.isnan(model.perplexity([]).value)
+    rows = model.surprisal(texts)
+    assert float(perplexity_of(rows)) == pytest.approx(found.value)
+    assert perplexity_of(rows[np.array([[0, 0], [1, 0]])])[1] == pytest.approx(found.value)
     with pytest.raises(BadInput, match="no texts"):
         KneserNey([])
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from whence.run.engine import LocalEngine, Piece, Rows
-from whence.studies import alignment, association, attention, saloss
+from whence.studies import alignment, association, attention, mpii, saloss
 from whence.studies.alignment.models import chosen_pairs
 from whence.studies.association.settings import VARIANTS
 from whence.studies.study import Context, Scale, fill_settings
@@ -101,6 +101,19 @@ def test_alignment(scale: Scale) -> None:
         breaking = [n for p in pieces if p.arguments["corpus"] == "breaking_nli" and p.arguments["method"] == "arec"
                     and p.arguments["subject"].name == "da" for n in p.arguments["numbers"]]  # fmt: skip
         assert breaking == list(range(8193))
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_mpii(scale: Scale) -> None:
+    pieces = asked(mpii, scale)
+    written = {(p.arguments["subject"].corpus, p.arguments["subject"].row) for p in pieces if p.work is mpii.found.pieces.write}
+    task = {"smoke": "scenes", "small": "esnli", "full": "esnli"}[scale]
+    assert written >= {(task, "baseline"), (task, "sim")}
+    assert scale == "smoke" or written >= {(task, "no_inference"), (task, "no_interpretation")}
+    assert {p.work.__name__ for p in pieces} >= {"train", "teach_critic", "write", "people", "associate", "exchange"}
+    if scale != "smoke":
+        elsewhere = {p.arguments["corpus"] for p in pieces if p.work is mpii.found.pieces.outside}
+        assert elsewhere == {"mnli", "sick"}
 
 
 def test_arecs_fidelity_is_joined_by_id(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,7 +159,7 @@ def test_rows_come_by_what_they_are_about(tmp_path: Path) -> None:
 PARTS = {"__init__", "settings", "models", "pieces", "found", "tables", "figures", "claims", "paper"}
 
 
-@pytest.mark.parametrize("name", ["attention", "saloss", "alignment", "association"])
+@pytest.mark.parametrize("name", ["attention", "saloss", "alignment", "association", "mpii"])
 def test_every_study_package_has_the_same_files(name: str) -> None:
     folder = Path(str(importlib.import_module(f"whence.studies.{name}").__file__)).parent
     assert {file.stem for file in folder.glob("*.py")} == PARTS

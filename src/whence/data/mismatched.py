@@ -2,7 +2,7 @@
 
 The other explanation is one that could be mistaken for the own (Liu et al. 2022, §3.6): that of an example which shares the
 premise or the hypothesis, or one of the choices. Planted scenes are never told twice; there the other example shares a deciding
-word. An example that shares nothing with any other is left out.
+word and has another one, which this example's texts lack. An example for which there is none is left out.
 
 A triple of input, label and explanation becomes a pair of texts that any classifier of pairs can read: input and label in
 words, and the explanation.
@@ -15,6 +15,7 @@ from functools import partial
 
 from whence.data.corpus import Corpus
 from whence.data.example import Example
+from whence.data.words import words
 from whence.errors import BadInput
 
 LABELS = ("mismatch", "match")
@@ -52,9 +53,13 @@ def _both(examples: Sequence[Example], rng: random.Random) -> list[Example]:
 
 def _others(examples: Sequence[Example], rng: random.Random) -> Iterator[Example | None]:
     """For each example another that shares something with it, a sentence or choice before a word."""
-    sentences, words = _sharing(examples, _sentences), _sharing(examples, _words)
+    sentences, by_word = _sharing(examples, _sentences), _sharing(examples, _words)
     for example in examples:
-        near = _different(example, sentences, _sentences(example)) or _different(example, words, _words(example))
+        near = _different(example, sentences, _sentences(example))
+        if not near:  # one that says nothing new could be true of this example as well
+            here = {word.casefold() for text in example.texts.values() for word in words(text)}
+            told = _different(example, by_word, _words(example))
+            near = [other for other in told if any(word not in here for _, word in _words(other))]
         yield rng.choice(near) if near else None
 
 

@@ -146,9 +146,11 @@ def bars(data: Data, title: str) -> Panels:
 def curves(data: Data, title: str) -> Panels:
     """Lines with optional bands.
 
-    {"x_label", "y_label", "series": [{"title", "x": […], "y": […], "low"?: […] | null, "high"?: […] | null, "dashed"?: bool}]}
+    {"x_label", "y_label", "series": [{"title", "x": […], "y": […], "low"?: […] | null, "high"?: […] | null, "dashed"?: bool}],
+     "ticks"?: ["word", …]: what stands at x = 0, 1, …, in bold where "marked"?: [bool, …] says so}
     """
-    axes, figure = new_axes(WIDE, 260)
+    ticks = [short(str(tick)) for tick in data.get("ticks", ())]
+    axes, figure = new_axes(WIDE, 260 + 5 * max(map(len, ticks), default=0))
     said = []
     for i, one in enumerate(data["series"]):
         x, y = _array(one["x"]), _array(one["y"])
@@ -163,6 +165,11 @@ def curves(data: Data, title: str) -> Panels:
         ends = f"{y[0]:.4g} at {x[0]:g} to {y[-1]:.4g} at {x[-1]:g}" if len(x) else "none"
         said.append(f"{one['title']}: {ends}")
     axes.set(xlabel=printable(data["x_label"]), ylabel=printable(data["y_label"]))
+    if ticks:
+        axes.set_xticks(range(len(ticks)), ticks, rotation=60, ha="right", rotation_mode="anchor")
+        for label, marked in zip(axes.get_xticklabels(), data.get("marked", ()), strict=False):
+            label.set_fontweight("bold" if marked else "normal")
+        said.append("in turn: " + " ".join(ticks))
     add_legend(axes, figure)
     return [("", as_svg(figure, f"{title}. {'; '.join(said)}"))]
 

@@ -10,11 +10,34 @@ counting.
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from jaxtyping import Float
 from sacrebleu.metrics import BLEU
 
 from whence.measure.text.tokens import Tokens, treebank
 
 REFERENCES = 2
+Statistics = Float[np.ndarray, "*batch texts 10"]
+"""Of each text: its length, that of the closest reference, and of 1- to 4-grams how many match and how many there are."""
+
+
+def bleu_statistics(written: Sequence[str], references: Sequence[Sequence[str]], tokens: Tokens = treebank) -> Statistics:
+    """What BLEU of these texts, or of any draw of them, is made from."""
+    scorer, rows = _scorer(), []
+    for text, several in zip(written, references, strict=True):
+        found = scorer.corpus_score([_joined(text, tokens)], [[_joined(one, tokens)] for one in several[:REFERENCES]])
+        rows.append([found.sys_len, found.ref_len, *found.counts, *found.totals])
+    return np.array(rows, dtype=np.float64)
+
+
+def bleu_of(rows: Statistics) -> Float[np.ndarray, " *batch"]:
+    """0 to 100, of the texts together."""
+    length, reference, *counts = np.moveaxis(rows.sum(-2), -1, 0)
+    matches, totals = np.stack(counts[:4]), np.stack(counts[4:])
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.divide(matches, totals, out=np.zeros_like(totals), where=totals > 0)).mean(0)
+        brevity = np.minimum(0, 1 - np.divide(reference, length, out=np.full_like(length, np.inf), where=length > 0))
+    return 100 * np.exp(logs + brevity)
 
 
 def bleu(written: Sequence[str], references: Sequence[Sequence[str]], tokens: Tokens = treebank) -> float:
@@ -22,10 +45,9 @@ def bleu(written: Sequence[str], references: Sequence[Sequence[str]], tokens: To
     count = min(REFERENCES, max(len(several) for several in references))
     # sacrebleu takes None where an example has fewer references, though its annotation does not say so
     streams: list[Any] = [
-        [" ".join(tokens(several[i])) if i < len(several) else None for several in references] for i in range(count)
+        [_joined(several[i], tokens) if i < len(several) else None for several in references] for i in range(count)
     ]
-    scorer = BLEU(tokenize="none", smooth_method="none", force=True)
-    return scorer.corpus_score([" ".join(tokens(text)) for text in written], streams).score
+    return _scorer().corpus_score([_joined(text, tokens) for text in written], streams).score
 
 
 def human_bleu(explanations: Sequence[Sequence[str]], tokens: Tokens = treebank) -> float | None:
@@ -33,3 +55,11 @@ def human_bleu(explanations: Sequence[Sequence[str]], tokens: Tokens = treebank)
     if any(len(several) <= REFERENCES for several in explanations):
         return None
     return bleu([several[REFERENCES] for several in explanations], explanations, tokens)
+
+
+def _scorer() -> BLEU:
+    return BLEU(tokenize="none", smooth_method="none", force=True)
+
+
+def _joined(text: str, tokens: Tokens) -> str:
+    return " ".join(tokens(text))

@@ -18,6 +18,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from jaxtyping import Float
+
 from whence.errors import BadInput
 from whence.measure.text.tokens import Tokens, treebank
 
@@ -64,16 +67,27 @@ class KneserNey:
                 found = max(self.counts[n][*before, word] - d, 0) / total + d * kinds / total * found
         return found
 
-    def perplexity(self, texts: Sequence[Sequence[str]]) -> Perplexity:
-        logs, words, unknown = 0.0, 0, 0
+    def surprisal(self, texts: Sequence[Sequence[str]]) -> Float[np.ndarray, "texts 3"]:
+        """Of each text: −Σ log p of its words and its end, its words, and how many of them the model has never seen."""
+        rows = []
         for text in texts:
-            line = _padded([w if w in self.vocabulary else UNKNOWN for w in text], self.order)
-            for *history, word in _ngrams(line, self.order):
-                logs -= math.log(self.probability(word, tuple(history)))
-            words, unknown = words + len(text), unknown + sum(w not in self.vocabulary for w in text)
+            known = [word if word in self.vocabulary else UNKNOWN for word in text]
+            steps = _ngrams(_padded(known, self.order), self.order)
+            logs = sum(math.log(self.probability(word, tuple(history))) for *history, word in steps)
+            rows.append([-logs, len(text), known.count(UNKNOWN)])
+        return np.array(rows, dtype=np.float64).reshape(-1, 3)
+
+    def perplexity(self, texts: Sequence[Sequence[str]]) -> Perplexity:
+        logs, words, unknown = self.surprisal(texts).sum(0)
         if not words:
             return Perplexity(math.nan, math.nan, math.nan)
         return Perplexity(_exp(logs / (words + len(texts))), _exp(logs / words), unknown / words)
+
+
+def perplexity_of(rows: Float[np.ndarray, "*batch texts 3"]) -> Float[np.ndarray, " *batch"]:
+    """PPL of texts by their `surprisal`."""
+    logs, words = rows[..., 0].sum(-1), rows[..., 1].sum(-1)
+    return np.exp(np.minimum(700, logs / (words + rows.shape[-2])))
 
 
 def text_model(texts: Sequence[str], tokens: Tokens = treebank, order: int = ORDER) -> KneserNey:

@@ -1,7 +1,9 @@
 """Corpora as studies use them: by name, in parts, with the titles that tables show."""
 
+import random
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +34,19 @@ def opened(
     """
     corpus = open_corpus(name, Path(root) if root else None)
     return corpus if whole else corpus.part({"train": train, "dev": dev, "test": test}, SUBSET_SEED, longest)
+
+
+def held_out_dev(corpus: Corpus, count: int) -> Corpus:
+    """The published dev set becomes the test set, where that has no labels; `count` training rows that nothing learns from are
+    dev."""
+    rows = corpus.load("train")
+    held = set(random.Random(SUBSET_SEED).sample(range(len(rows)), count))
+    splits = {
+        "train": [row for i, row in enumerate(rows) if i not in held],
+        "dev": [row for i, row in enumerate(rows) if i in held],
+        "test": corpus.load("dev"),
+    }
+    return replace(corpus, splits={split: partial(iter, examples) for split, examples in splits.items()})
 
 
 def corpus_size(corpus: Corpus, split: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Models as studies use them: looked up in the cache, and trained if not there, so that any piece can run first, or again."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any
 from whence.data import Corpus
 from whence.models import Classifier
 from whence.run import read_json
-from whence.teach import Job, cached_job, read_predictions
+from whence.studies.kit.corpora import opened
+from whence.teach import Job, Settings, cached_job, default_settings, read_predictions
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,12 @@ class Trained:
             "labels": [numbers[row["label"].lower()] for row in rows],
             "predicted": [numbers[row["predicted"].lower()] for row in rows],
         }  # fmt: skip
+
+
+def taught_encoder(encoder: str, data: str, training: Mapping[str, Any], root: str | None, seed: int) -> Trained:
+    """A classifier of the corpus `data`, whose encoder other models start from."""
+    settings = Settings(**{**default_settings(encoder), **training, "seed": seed})
+    return trained(Job(data=data, model=encoder, settings=settings), opened(data, root, whole=True))
 
 
 def trained(job: Job, corpus: Corpus) -> Trained:

@@ -1,0 +1,157 @@
+"""The models of the study: stepwise ones with and without their parts, the baselines, and the critic that scores them all."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from whence.data import Corpus, Example
+from whence.data.mismatched import LABELS, with_mismatches
+from whence.errors import BadInput
+from whence.models import TorchPort, load_port
+from whence.models.generator import Generator
+from whence.models.text_models import BUILDERS
+from whence.studies.kit.corpora import SUBSET_SEED, held_out_dev, opened
+from whence.studies.kit.models import Trained, taught_encoder, trained
+from whence.studies.mpii.settings import MpiiSettings, Task
+from whence.teach import Job, Settings, default_settings
+
+CRITIC_TEMPLATE = "nli.i-o"
+"""How a critic that writes reads a triple."""
+
+
+class Kind(NamedTuple):
+    """A row of the paper's tables."""
+
+    title: str
+    options: Mapping[str, Any] = MappingProxyType({})
+    """Of the stepwise model; one that names a base is built without the study's own."""
+    objective: Mapping[str, float] = MappingProxyType({})
+
+
+ROWS: dict[str, Kind] = {
+    "baseline": Kind("no fusion", {"label_to_text": False, "text_to_label": False}),
+    "sim": Kind("SIM"),
+    "no_inference": Kind("SIM without inference", {"label_to_text": False}),
+    "no_interpretation": Kind("SIM without interpretation", {"text_to_label": False}),
+    "bart_sim": Kind("SIM from BART", {"base": "facebook/bart-large"}),
+}
+PEOPLE = "people"
+
+
+def title(row: str) -> str:
+    return PEOPLE if row == PEOPLE else ROWS[row].title
+
+
+class Subject(BaseModel):
+    """One model of the study and what is needed to have it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    corpus: str
+    row: str
+    settings: MpiiSettings
+    root: str | None
+    seed: int
+
+    @property
+    def task(self) -> Task:
+        return self.settings.corpora[self.corpus]
+
+    @property
+    def name(self) -> str:
+        return f"{self.corpus}-{self.row}-seed{self.seed}"
+
+    def data(self) -> Corpus:
+        task = self.task
+        return _part(self.corpus, self.root, task.held_out, task.train, task.dev, task.test, task.longest)
+
+    def whole(self) -> Corpus:
+        """All of the corpus, also where models learn from a part."""
+        return _part(self.corpus, self.root, self.task.held_out, None, None, None, self.task.longest)
+
+    def tested(self) -> list[Example]:
+        """Test examples with an explanation, the same for every model."""
+        told = [example for example in self.data().load("test") if example.explanations]
+        return told if self.settings.written is None else told[: self.settings.written]
+
+    def job(self) -> Job:
+        own, kind = self.settings, ROWS[self.row]
+        options: dict[str, Any] = dict(kind.options)
+        if "base" not in options:
+            options |= {"base": own.base, **own.base_options}
+            if own.base == "warm":
+                options["encoder"] = str(self._nli().folder / "model") if self.task.nli_encoder else self._encoder()
+        chosen = {**default_settings("sim"), **own.training, **self.task.training, "seed": self.seed}
+        if kind.objective:
+            chosen["objective"] = dict(kind.objective)
+        return Job(task="joint", data=self.corpus, model="sim", template=self.task.template, options=options,
+                   settings=Settings(**chosen))  # fmt: skip
+
+    def _encoder(self) -> str:
+        if self.settings.encoder is None:
+            raise BadInput("the models of this scale start from a BERT encoder; expected --set encoder=FOLDER")
+        return self.settings.encoder
+
+    def _nli(self) -> Trained:
+        return taught_encoder(self._encoder(), self.settings.nli, self.settings.nli_training, self.root, self.seed)
+
+    def trained(self) -> Trained:
+        return trained(self.job(), self.data())
+
+    def port(self) -> Generator:
+        return _opened(self.trained().folder, self.task.template, self.data().labels)
+
+    def critic_data(self) -> Corpus:
+        critic = self.task.critic
+        assert critic is not None
+        whole = self.whole()
+        splits = {split: whole.load(split) for split in ("train", "dev", "test")}
+        if critic.with_dev:
+            dev = splits["dev"]
+            splits |= {"train": splits["train"] + dev[: -critic.dev], "dev": dev[-critic.dev :]}
+        limits = {"train": critic.train, "dev": critic.dev, "test": critic.test}
+        # the first ones, not a draw: examples that share a sentence stand together
+        return with_mismatches({split: examples[: limits[split]] for split, examples in splits.items()}, SUBSET_SEED)
+
+    def critic(self) -> Trained:
+        critic = self.task.critic
+        assert critic is not None
+        model = self._encoder() if critic.model == "encoder" else critic.model
+        writes = model in BUILDERS
+        chosen = {**default_settings(model), **critic.training, "seed": SUBSET_SEED}
+        job = Job(
+            task="text2text" if writes else "classification", data=f"{self.corpus}-mismatched", model=model,
+            template=CRITIC_TEMPLATE if writes else None, options=critic.options, settings=Settings(**chosen),
+        )  # fmt: skip
+        return trained(job, self.critic_data())
+
+    def critic_port(self) -> TorchPort:
+        folder, critic = self.critic().folder, self.task.critic
+        assert critic is not None
+        return _critic(folder, critic.model in BUILDERS)
+
+
+@lru_cache(maxsize=4)
+def _part(
+    name: str, root: str | None, held_out: int | None, train: int | None, dev: int | None, test: int | None,
+    longest: int | None,
+) -> Corpus:  # fmt: skip
+    if held_out is None:
+        return opened(name, root, train, dev, test, longest)
+    whole = held_out_dev(opened(name, root, whole=True), held_out)
+    return whole.part({"train": train, "dev": dev, "test": test}, SUBSET_SEED, longest)
+
+
+@lru_cache(maxsize=2)
+def _opened(folder: Path, template: str, labels: tuple[str, ...]) -> Generator:
+    port = load_port(folder, template=template, candidates=labels)
+    assert isinstance(port, Generator)
+    return port
+
+
+@lru_cache(maxsize=1)
+def _critic(folder: Path, writes: bool) -> TorchPort:
+    return load_port(folder, template=CRITIC_TEMPLATE, candidates=LABELS) if writes else load_port(folder)

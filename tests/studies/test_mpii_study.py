@@ -1,0 +1,158 @@
+"""The study of SIM: it runs from end to end at toy size, resumes, and reduces rows rightly."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from whence.measure.text.bleu import bleu
+from whence.report.study_report import write_study_report
+from whence.studies.mpii import SHEETS, _judged
+from whence.studies.mpii.claims import bleu_difference, claims
+from whence.studies.mpii.found import Found
+from whence.studies.mpii.settings import settings
+from whence.studies.mpii.tables import exchange_values, over_seeds, table_6
+from whence.studies.registry import find_study
+from whence.studies.study import run_study
+
+TASK: dict[str, Any] = {"train": 40, "dev": 6, "test": 8, "shown": 1, "training": {"epochs": 1, "generated": 4}}
+TOY: dict[str, Any] = {
+    "base_options": {"hidden_size": 16, "layers": 1, "longest": 12},
+    "order": 3,
+    "texts": 100,
+    "corpora": {
+        "scenes": {
+            **TASK, "template": "nli.i-or", "rows": {"baseline": 1, "sim": 2, "no_inference": 1, "no_interpretation": 1},
+            "critic": {"model": "decomposable", "options": {"hidden_size": 8, "embedding_dim": 8}, "train": 60, "dev": 60,
+                       "test": 60, "training": {"epochs": 1}},
+            "outside": {"scenes": "dev"}, "outside_count": 4, "associated": 3, "levels": [0.0, 1.0], "draws": 2,
+            "intervened": 4, "judged": 2,
+        },
+        "choices": {**TASK, "template": "cose.i-or", "tokens": "spaced", "rows": {"sim": 1}, "intervened": 4},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHENCE_CACHE", str(tmp_path / "cache"))
+
+
+def test_runs_and_returns_what_it_found(tmp_path: Path) -> None:
+    study, out = find_study("mpii"), tmp_path / "run"
+    found = run_study(study, "smoke", out, overrides=TOY, say=lambda _: None)
+    assert {"table1", "table2", "table3", "table4", "association", "exchange", "training"} <= set(found["tables"])
+    assert {"figure5-scenes", "movement-scenes", "figure4-scenes-1", "figure4-choices-1"} <= set(found["figures"])
+    people = [row for row in found["tables"]["table1"]["rows"] if row["model"] == "people" and row["measure"] == "BLEU"]
+    assert [row["ours"] for row in people] == pytest.approx([100, 100])  # planted: one explanation, scored against itself
+    rows = {(row["model"], row["what"]): row["ours"] for row in found["tables"]["exchange"]["rows"]}
+    assert rows["no fusion", "label stays after an explanation of another label"] in (1.0, None)
+    assert rows["no fusion", "explanation stays (word F1) under a turned label state"] == 1
+    assert rows["SIM without inference", "explanation stays (word F1) under a turned label state"] == 1
+    assert rows["SIM without interpretation", "label stays without the explanation"] == 1
+    assert {"sheets/fidelity.csv", "sheets/label_told.csv", "sheets/fluency.html"} <= set(found["artefacts"])
+    assert "predicted" not in (out / "sheets" / "fidelity.csv").read_text().splitlines()[0]
+    write_study_report(found, out / "report.html")
+    page = (out / "report.html").read_text()
+    assert "Figure 4" in page
+    assert "(before)" in page
+    assert run_study(study, "smoke", out, overrides=TOY, say=lambda _: None) == found
+
+
+def written(texts: list[str], right: list[float], human: list[str]) -> list[dict[str, Any]]:
+    from whence.measure.text.bleu import bleu_statistics
+
+    rows = bleu_statistics(texts, [[one] for one in human])
+    return [
+        {"id": str(i), "rationale": text, "right": r, "bleu": row.tolist(), "belongs": 0.9 * r, "exact": r, "cosine": 0.5,
+         "surprise": [2.0, 2.0, 0.0], "predicted": "entailment", "label": "entailment", "input": "a / b", "moves": [],
+         "human": h}
+        for i, (text, r, row, h) in enumerate(zip(texts, right, rows, human, strict=True))
+    ]  # fmt: skip
+
+
+def made() -> Found:
+    human = [f"a b c d e {i}" for i in range(30)]
+    found = Found(settings("smoke").model_copy(update={"corpora": {"scenes": settings("smoke").corpora["scenes"]}}))
+    bad = [text if i % 3 else "x y z w v u" for i, text in enumerate(human)]
+    for row, texts in (("sim", human), ("baseline", bad), ("people", human)):
+        found.written["scenes", row] = [written(texts, [float(t == h) for t, h in zip(texts, human, strict=True)], human)]
+    return found
+
+
+def test_claims_are_paired_and_three_valued() -> None:
+    found = made()
+    gap = bleu_difference(found, "scenes", "sim", "baseline")
+    human = [row["human"] for row in found.written["scenes", "sim"][0]]
+    bad = [row["rationale"] for row in found.written["scenes", "baseline"][0]]
+    assert gap.value == pytest.approx(100 - bleu(bad, [[one] for one in human]))
+    assert gap.low > 0
+    verdicts = {claim.text: claim.verdict for claim in claims(found)}
+    assert verdicts["SIM predicts better than a model without fusion (planted scenes)."] == "holds"
+    assert verdicts["planted scenes: labels are right in 95% or more, of SIM (our test)."] == "holds"
+    assert verdicts["planted scenes: SIM's label moves at the words that decide, more than at random places (our test)."] == (
+        "undecided"
+    )
+    found.written["scenes", "sim"], found.written["scenes", "baseline"] = (
+        found.written["scenes", "baseline"], found.written["scenes", "sim"],
+    )  # fmt: skip
+    swapped = {claim.text: claim.verdict for claim in claims(found)}
+    assert swapped["SIM predicts better than a model without fusion (planted scenes)."] == "does not hold"
+
+
+@pytest.mark.parametrize(("sim", "baseline", "verdict"), [
+    (("together", "associated"), ("apart", "associated"), "holds"),
+    (("together", "associated"), ("together", "associated"), "does not hold"),
+    (("apart", "associated"), ("apart", "not associated"), "does not hold"),
+    (("together", "undecided"), ("apart", "not associated"), "undecided"),
+    (("together", "associated"), ("nothing failed", "undecided"), "undecided"),
+])  # fmt: skip
+def test_both_association_tests_decide(sim: tuple[str, str], baseline: tuple[str, str], verdict: str) -> None:
+    found = made()
+    for row, (noise, words) in (("sim", sim), ("baseline", baseline)):
+        found.associated["scenes", row] = {"verdict": noise, "bond": words}
+    [claim] = [claim for claim in claims(found) if "both association tests" in claim.text]
+    assert claim.verdict == verdict
+
+
+def test_numbers_are_means_over_seeds() -> None:
+    found = made()
+    runs = [found.written["scenes", "sim"][0], found.written["scenes", "baseline"][0]]
+    assert over_seeds(runs, "accuracy")["ours"] == pytest.approx(100 * (1 + 2 / 3) / 2)
+    assert over_seeds(runs[:1], "bleu") == {"ours": pytest.approx(100), "low": pytest.approx(100), "high": pytest.approx(100)}
+    assert over_seeds(runs, "ppl")["ours"] == pytest.approx(np.exp(2 / 3))
+
+
+def test_exchanges_are_counted_by_what_they_ask() -> None:
+    rows = [
+        {"label": 0, "cut": 0, "half": 1, "another": 2, "others_label": 2, "swapped": 1, "turned": 1, "frozen_same": 0.5},
+        {"label": 1, "cut": 0, "half": 1, "another": None, "others_label": None, "swapped": 1, "turned": 2, "frozen_same": 1.0},
+    ]
+    expected = {"cut": [1, 0], "half": [0, 1], "another": [0], "to_other": [1], "followed": [1, 0], "frozen_same": [0.5, 1]}
+    assert {which: exchange_values(rows, which) for which in expected} == expected
+
+
+def test_judgements_are_read_back_blind(tmp_path: Path) -> None:
+    found = made()
+    found.settings.corpora["scenes"].rows = {"sim": 1, "baseline": 1}
+    assert _judged(found, tmp_path, 0) == {sheet.name: {} for sheet in SHEETS}
+    key = json.loads((tmp_path / "fidelity-key.json").read_text())
+    with (tmp_path / "fidelity.csv").open() as file:
+        given = list(csv.DictReader(file))
+    assert "baseline" not in (tmp_path / "fidelity.csv").read_text()
+    (tmp_path / "answers").mkdir()
+    with (tmp_path / "answers" / "fidelity-judge1.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["number", "answer"])
+        writer.writerows([row["number"], 5 if key[row["number"]]["row"] == "sim" else 2] for row in given)
+    table = table_6(found, _judged(found, tmp_path, 0))
+    marks = {(row["model"], row["measure"]): row["ours"] for row in table.rows}
+    assert marks == {
+        ("SIM", "fidelity of right"): 5,
+        ("no fusion", "fidelity of right"): 2,
+        ("no fusion", "fidelity of wrong"): 2,
+    }
+    assert {row["paper"] for row in table.rows} == {4.01, 3.30, 3.21}
