@@ -1,5 +1,6 @@
 """The kit: estimates against scipy and scikit-learn, verdicts by their definition, sheets are in test_alignment_study.py."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,19 @@ from whence.studies.kit.estimates import (
     rank_sum,
     score_difference,
     seed_difference,
+    share,
     shown,
     signed,
     t_test,
 )
-from whence.studies.kit.verdicts import FAILS, HOLDS, UNDECIDED, above, at_least, below, every
+from whence.studies.kit.tables import TableRows, published, read_numbers, table
+from whence.studies.kit.verdicts import FAILS, HOLDS, UNDECIDED, above, at_least, below, claim, every, higher, most
+
+
+@dataclass
+class Found:
+    said: dict[str, str]
+    corpora: list[str]
 
 
 def test_interval_is_students() -> None:
@@ -149,3 +158,49 @@ def test_a_part_of_a_corpus_is_read_once_and_spread_evenly() -> None:
     assert size["length"] == np.mean([len(word_spans(e.texts["text"])) for e in part.load("dev")])
     assert spread(list(range(10)), 4) == [0, 3, 6, 9]
     assert spread(list(range(3)), 4) == [0, 1, 2]
+
+
+UNIT = "per cent"
+
+
+@table("table9", "Table 9: {as it is}", "corpus, ours, paper")
+def table_9(found: Found) -> TableRows:
+    """F1 in {UNIT} of {found.said[models]}
+    on {found.corpora[0]}."""
+    for corpus in found.corpora:
+        yield {"corpus": corpus, "ours": 1.0, "paper": published({"sst": {"f1": 2.0}}, corpus, "f1")}
+
+
+def test_a_table_is_its_generator_and_its_docstring_the_caption() -> None:
+    made = table_9(Found(said={"models": "{braces} of a user"}, corpora=["sst", "imdb"]))
+    assert (made.name, made.title, made.columns) == ("table9", "Table 9: {as it is}", ["corpus", "ours", "paper"])
+    assert made.caption == "F1 in per cent of {braces} of a user on sst."
+    assert [row["paper"] for row in made.rows] == [2.0, None]
+    assert published({}, "imdb", "f1") is None
+
+
+def test_a_papers_numbers_are_read_as_printed() -> None:
+    numbers = read_numbers("""
+        20 Newsgroups:  716 0.942
+        SST:           3034 1e-3
+    """, ("train", "f1"))  # fmt: skip
+    assert numbers == {"20 Newsgroups": {"train": 716, "f1": 0.942}, "SST": {"train": 3034, "f1": 0.001}}
+    assert isinstance(numbers["SST"]["train"], int), "a count is shown as one"
+    with pytest.raises(ValueError, match="shorter"):
+        read_numbers("SST: 1", ("train", "f1"))
+
+
+def test_verdicts_of_several_and_of_two_rows() -> None:
+    assert [most([HOLDS] * n + [FAILS] * (4 - n)) for n in (2, 3)] == [FAILS, HOLDS]
+    assert most([]) == UNDECIDED
+    rows = [{"low": low, "high": low + 1.0} for low in (0.0, 0.5, 2.0)]
+    assert [higher(rows[2], rows[0]), higher(rows[0], rows[2]), higher(rows[1], rows[0])] == [HOLDS, FAILS, UNDECIDED]
+    made = claim("text", HOLDS, "numbers", {"the means": False})
+    assert [(one.rule, one.verdict) for one in made.earlier] == [("the means", FAILS)]
+
+
+def test_a_share_has_wilsons_interval() -> None:
+    """By the formula: centre (k + z²/2) / (n + z²), half-width z / (n + z²) · √(k (n − k) / n + z²/4)."""
+    found, z = share([1.0] * 9 + [0.0]), 1.959964
+    centre, half = (9 + z**2 / 2) / (10 + z**2), z / (10 + z**2) * (9 * 1 / 10 + z**2 / 4) ** 0.5
+    assert (found.value, found.low, found.high) == pytest.approx((0.9, centre - half, centre + half), abs=1e-6)

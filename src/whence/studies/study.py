@@ -52,6 +52,10 @@ class Context:
         done = self.do(list({piece.name: piece for several in pieces.values() for piece in several}.values()))
         return {key: [done[piece.name] for piece in several] for key, several in pieces.items()}
 
+    def each(self, pieces: Mapping[Key, Piece]) -> dict[Key, Rows]:
+        """`gather`, one piece for every key."""
+        return {key: rows for key, [rows] in self.gather({key: [piece] for key, piece in pieces.items()}).items()}
+
     @property
     def root(self) -> str | None:
         """`data_root` as the argument of a piece."""

@@ -64,7 +64,7 @@ def figures(found: Found) -> list[Figure]:
         if method == "arec":
             examples = {e.id: e for e in found.subjects[model].pairs(corpus)}
             shown = typical(rows, examples, found.settings.drawn)
-            where = f"{found.settings.targets[model].title} on {TITLES[corpus]}"
+            where = f"{found.title(model)} on {TITLES[corpus]}"
             made += [_examples(where, f"{model}_{corpus}", shown, examples)] if shown else []
     return made + _methods(found)
 
@@ -97,7 +97,7 @@ def _methods(found: Found) -> list[Figure]:
             alignment = alignment_of(row, example, ALIGNMENT_METHODS[method].title)
             both = [f'<div style="flex:1 1 20em">{matrix_html(a)}</div>' for a in (replace(alignment, mask=None), alignment)]
             parts.append(f'<div style="margin:0 0 1.5em">{_side_by_side(both)}</div>')
-        title = f"Figure 8: all methods on one pair, {found.settings.targets[model].title}"
+        title = f"Figure 8: all methods on one pair, {found.title(model)}"
         caption = (
             "Left the scores of every word pair, right the rationale: chosen by the method, or induced at AREC's fidelity."
         )

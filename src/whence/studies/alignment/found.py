@@ -1,12 +1,15 @@
 """Which pieces are asked for, in which order, and their rows by what they are about."""
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, product
 
 from whence.run.engine import Piece, Rows
 from whence.studies.alignment import pieces
 from whence.studies.alignment.models import Subject, chosen_pairs
 from whence.studies.alignment.settings import ROLE_CORPUS, AlignmentSettings
+from whence.studies.kit.sheets import Answers
 from whence.studies.study import Context
 
 ROLE_SHARD = 5000
@@ -29,6 +32,11 @@ class Found:
     """By model and corpus, the explained pairs without any alignment."""
     ablated: dict[tuple[str, str, str], Rows] = field(default_factory=dict)
     """By model, corpus and what is left out of AREC."""
+    answers: dict[str, Answers] = field(default_factory=lambda: defaultdict(dict))
+    """Of human judges, by sheet."""
+
+    def title(self, model: str) -> str:
+        return self.settings.targets[model].title
 
 
 def work(context: Context) -> Found:
@@ -43,31 +51,27 @@ def work(context: Context) -> Found:
     found = Found(own, subjects)
 
     def by_model(name: str, work: Callable[..., Rows]) -> dict[str, Rows]:
-        asked = {n: [Piece(f"{name}-{n}", work, {"subject": s})] for n, s in subjects.items()}
-        return {n: rows for n, [rows] in context.gather(asked).items()}
+        return context.each({n: Piece(f"{name}-{n}", work, {"subject": s}) for n, s in subjects.items()})
+
+    def by_corpus(name: str, work: Callable[..., Rows], corpora: Iterable[str]) -> dict[tuple[str, str], Rows]:
+        both = [(n, c) for n in subjects for c in corpora]
+        return context.each({(n, c): Piece(f"{name}-{n}-{c}", work, {"subject": subjects[n], "corpus": c}) for n, c in both})
 
     found.trained = by_model("train", pieces.train)
     if ROLE_CORPUS in own.corpora:
-        rows = context.gather({name: _role_pieces(subject) for name, subject in subjects.items()})
-        found.roles = {name: [row for several in shards for row in several] for name, shards in rows.items()}
-    both = [(name, corpus) for name in subjects for corpus in own.corpora]
-    wanted = {
-        (name, corpus): [Piece(f"accuracy-{name}-{corpus}", pieces.accuracy, {"subject": subject, "corpus": corpus})]
-        for name, subject in subjects.items() for corpus in own.corpora if corpus != ROLE_CORPUS
-    }  # fmt: skip
-    uncut = {(n, c): [Piece(f"cut-{n}-{c}", pieces.cut, {"subject": subjects[n], "corpus": c})] for n, c in both}
-    found.cut = {key: rows for key, [rows] in context.gather(uncut).items()}
-    found.accuracy = {key: rows for key, [rows] in context.gather(wanted).items()}
+        asked = context.gather({name: _role_pieces(subject) for name, subject in subjects.items()})
+        found.roles = {name: [*chain(*several)] for name, several in asked.items()}
+    found.cut = by_corpus("cut", pieces.cut, own.corpora)
+    found.accuracy = by_corpus("accuracy", pieces.accuracy, [c for c in own.corpora if c != ROLE_CORPUS])
     found.accuracy |= {(n, ROLE_CORPUS): [{**row, "right": row["as it is"]} for row in rows] for n, rows in found.roles.items()}
     if "diffmask" in own.methods:
         by_model("gate", pieces.train_gate)
     found.explained = _explained(context, own, subjects)
-    ablated = {
-        (n, c, title): [Piece(f"ablated-{n}-{c}-{i}", pieces.ablate, {"subject": subjects[n], "corpus": c,
-                                                                       "parameters": given, "count": own.ablated})]
-        for n, c in both for i, (title, given) in enumerate(own.ablations.items())
-    }  # fmt: skip
-    found.ablated = {key: rows for key, [rows] in context.gather(ablated).items()}
+    found.ablated = context.each({
+        (n, c, title): Piece(f"ablated-{n}-{c}-{i}", pieces.ablate,
+                             {"subject": s, "corpus": c, "parameters": given, "count": own.ablated})
+        for n, s in subjects.items() for c in own.corpora for i, (title, given) in enumerate(own.ablations.items())
+    })  # fmt: skip
     if "scenes" in own.corpora:
         found.needs = by_model("needs", pieces.needs)
     return found
@@ -75,25 +79,24 @@ def work(context: Context) -> Found:
 
 def _role_pieces(subject: Subject) -> list[Piece]:
     count = len(chosen_pairs(ROLE_CORPUS, subject.target.role_pairs, subject.root))
+    ends = {at: min(at + ROLE_SHARD, count) for at in range(0, count, ROLE_SHARD)}
     return [
-        Piece(f"roles-{subject.name}-{at:05d}", pieces.roles,
-              {"subject": subject, "start": at, "end": min(at + ROLE_SHARD, count)})
-        for at in range(0, count, ROLE_SHARD)
-    ]  # fmt: skip
+        Piece(f"roles-{subject.name}-{at:05d}", pieces.roles, {"subject": subject, "start": at, "end": end})
+        for at, end in ends.items()
+    ]
 
 
 def _explained(context: Context, own: AlignmentSettings, subjects: dict[str, Subject]) -> Explained:
     """AREC first: the others are measured at its fidelity on the same pair."""
     found: dict[tuple[str, str, str], Rows] = {}
-    every = [(name, corpus, method) for name in subjects for corpus in own.corpora for method in own.methods]
+    every = list(product(subjects, own.corpora, own.methods))
     for first in (True, False):
         asked = {}
         for name, corpus, method in every:
             if (method == "arec") is first:
                 known = None if first else {row["id"]: row["fidelity"] for row in found[name, corpus, "arec"]}
                 asked[name, corpus, method] = _shards(subjects[name], corpus, method, known)
-        for key, shards in context.gather(asked).items():
-            found[key] = [row for rows in shards for row in rows]
+        found |= {key: [*chain(*several)] for key, several in context.gather(asked).items()}
     return {key: found[key] for key in every}
 
 

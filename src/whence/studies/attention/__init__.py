@@ -5,8 +5,9 @@ Jain & Wallace's correlations, permutations and per-instance search. On planted 
 how much attention the words get that are the reason.
 """
 
-from whence.studies.attention import figures, tables
+from whence.studies.attention import tables
 from whence.studies.attention.claims import claims
+from whence.studies.attention.figures import figures
 from whence.studies.attention.found import work
 from whence.studies.attention.settings import settings
 from whence.studies.study import Context, Findings, Study
@@ -21,11 +22,11 @@ NOTES = [
 
 
 def run(context: Context) -> Findings:
-    here, encoded = work(context)
+    found = work(context)
     order = (tables.table_2, tables.table_3, tables.leaks, tables.table_4, tables.table_5, tables.other_adversaries,
-             tables.correlations, tables.permutations, tables.planted, tables.table_1)  # fmt: skip
-    made = [*(table(here) for table in order), tables.transformers(encoded)]
-    return Findings(made, [figures.violins(here), *figures.tradeoffs(here), *figures.heatmaps(here)], claims(here), NOTES)
+             tables.correlations, tables.permutations, tables.planted, tables.table_1,
+             tables.transformers)  # fmt: skip
+    return Findings([table(found) for table in order], figures(found), claims(found), NOTES)
 
 
 STUDY = Study(

@@ -7,11 +7,11 @@ import numpy as np
 from whence.measure.measure import mean
 from whence.measure.statistics import Estimate, bootstrap
 from whence.run.engine import Rows
-from whence.studies.attention.found import FAR, GUIDES, Corner
+from whence.studies.attention.found import FAR, GUIDES, Corner, Found
 from whence.studies.attention.models import SHUFFLED, Kind
 from whence.studies.kit.estimates import f1_of, score_difference, shown, signed
-from whence.studies.kit.verdicts import FAILS, HOLDS, above, below, every, plainly
-from whence.studies.study import Claim, Earlier
+from whence.studies.kit.verdicts import FAILS, HOLDS, above, below, claim, every
+from whence.studies.study import Claim
 
 NEAR = 0.015
 """F1. In the paper uniform attention loses at most 0.009 where attention is not needed, and at least 0.023 elsewhere."""
@@ -21,8 +21,9 @@ NEEDED = ("imdb", "mimic_diabetes", "mimic_anemia")
 """Corpora on which, by the paper, attention is needed."""
 
 
-def claims(corners: list[Corner]) -> list[Claim]:
-    return [claim for corner in corners for part in (_uniform, _guides, _leaks, _adversary, _planted) for claim in part(corner)]
+def claims(found: Found) -> list[Claim]:
+    parts = (_uniform, _guides, _leaks, _adversary, _planted)
+    return [one for corner in found.corners for part in parts for one in part(corner)]
 
 
 def _gap(corner: Corner, one: Kind, other: Kind) -> Estimate:
@@ -30,40 +31,37 @@ def _gap(corner: Corner, one: Kind, other: Kind) -> Estimate:
 
 
 def _uniform(corner: Corner) -> Iterator[Claim]:
-    lost = _gap(corner, "base", "uniform")
-    base, uniform = corner.f1("base"), corner.f1("uniform")
-    near = Earlier("the means differ by at most 0.03 F1", plainly(abs(float(np.mean(base) - np.mean(uniform))) <= 0.03))
-    evidence = f"base {shown(base)}, uniform {shown(uniform)}; base − uniform {signed(lost)}"
-    if corner.subject.corpus in NEEDED:
-        yield Claim(f"{corner.title}: uniform attention is worse than the base model's (F1)", above(lost), evidence, [near])
-    else:
-        text = f"{corner.title}: uniform attention is about as good (it loses less than {NEAR} F1)"
-        yield Claim(text, below(lost, NEAR), evidence, [near])
+    lost, base, uniform = _gap(corner, "base", "uniform"), corner.f1("base"), corner.f1("uniform")
+    near = {"the means differ by at most 0.03 F1": abs(float(np.mean(base) - np.mean(uniform))) <= 0.03}
+    needed = corner.subject.corpus in NEEDED
+    said = "is worse than the base model's (F1)" if needed else f"is about as good (it loses less than {NEAR} F1)"
+    yield claim(
+        f"{corner.title}: uniform attention {said}", above(lost) if needed else below(lost, NEAR),
+        f"base {shown(base)}, uniform {shown(uniform)}; base − uniform {signed(lost)}", near,
+    )  # fmt: skip
 
 
 def _guides(corner: Corner) -> Iterator[Claim]:
     if not corner.plan.guides:
         return
     values = {kind: corner.f1(kind) for kind in GUIDES}
-    means = {kind: float(np.mean(several)) for kind, several in values.items()}
+    uniform, trained, base, _ = (float(np.mean(several)) for several in values.values())
     all_means = ", ".join(f"{GUIDES[kind]} {shown(several)}" for kind, several in values.items())
     own, learned = _gap(corner, "mlp-base", "mlp-trained"), _gap(corner, "mlp-trained", "mlp-uniform")
-    yield Claim(
+    gain, lost = (_gap(corner, "mlp-base", other) for other in ("mlp-uniform", "mlp-adversary"))
+    yield claim(
         f"{corner.title}: guides rank base LSTM > trained MLP > uniform", every([above(own), above(learned)]),
         f"{all_means}; base − trained {signed(own)}, trained − uniform {signed(learned)}",
-        [Earlier("means in this order", plainly(means["mlp-base"] >= means["mlp-trained"] >= means["mlp-uniform"]))],
+        {"means in this order": base >= trained >= uniform},
     )  # fmt: skip
-    gain = _gap(corner, "mlp-base", "mlp-uniform")
-    yield Claim(
+    yield claim(
         f"{corner.title}: the base model's attention guides better than uniform weights", above(gain),
-        f"base − uniform {signed(gain)}",
-        [Earlier("the higher mean", plainly(means["mlp-base"] > means["mlp-uniform"]))],
+        f"base − uniform {signed(gain)}", {"the higher mean": base > uniform},
     )  # fmt: skip
-    lost = _gap(corner, "mlp-base", "mlp-adversary")
-    yield Claim(
+    yield claim(
         f"{corner.title}: an adversary's attention guides worse than the base model's", above(lost),
         f"base − adversary {signed(lost)}",
-        [Earlier("worse than every seed of it", plainly(max(values["mlp-adversary"]) < min(values["mlp-base"])))],
+        {"worse than every seed of it": max(values["mlp-adversary"]) < min(values["mlp-base"])},
     )  # fmt: skip
 
 
@@ -71,11 +69,11 @@ def _leaks(corner: Corner) -> Iterator[Claim]:
     """Ours: what the paper's diagnostic rests on. A guide that tells the label by other ways than words proves nothing."""
     for kind, title in corner.control().items():
         if kind.endswith(SHUFFLED):
-            one, other = (corner.runs(k, seeds=corner.plan.leaks) for k in (kind, "mlp-uniform"))
-            gain = score_difference(one, other, f1_of(1))
-            yield Claim(
+            shuffled, uniform = (corner.runs(k, seeds=corner.plan.leaks) for k in (kind, "mlp-uniform"))
+            gain = score_difference(shuffled, uniform, f1_of(1))
+            yield claim(
                 f"{corner.title}: {title.lower()} within each text, guides an MLP no better than uniform weights (control)",
-                {"holds": FAILS, "does not hold": HOLDS}.get(above(gain), below(gain, NEAR)),
+                {HOLDS: FAILS, FAILS: HOLDS}.get(above(gain), below(gain, NEAR)),
                 f"F1 shuffled − uniform {signed(gain)}; no better: by less than {NEAR}",
             )  # fmt: skip
 
@@ -94,26 +92,26 @@ def _adversary(corner: Corner) -> Iterator[Claim]:
     far = sorted((role for role in means if means[role][1] > FAR), key=lambda role: means[role][0])
     text = f"{corner.title}: some adversary has mean JSD > {FAR} at a halved TVD < {SAME}"
     if not far:
-        yield Claim(text, FAILS, f"none of {len(means)} adversaries reached a mean JSD of {FAR}")
+        yield claim(text, FAILS, f"none of {len(means)} adversaries reached a mean JSD of {FAR}")
         return
     moved, (two_class, distance) = _means([rows[far[0]]], "tvd", 0.5), means[far[0]]
     at_one = [one for one in corner.sweep() if np.mean(one["jsd"]) > FAR and np.mean(one["tvd"]) < OLD_SAME]
-    yield Claim(
+    yield claim(
         text, below(moved, SAME),
         f"{sum(means[role][0] / 2 < SAME for role in far)} of {len(far)} far adversaries; the nearest (λ = "
         f"{far[0].strength:g}): JSD {distance:.3f}, halved TVD {moved.value:.3f} ({moved.low:.3f} to {moved.high:.3f}); the "
         f"paper's four best: 0.014 to 0.036; all far ones on average {np.mean([means[role][0] / 2 for role in far]):.3f}",
-        [Earlier(f"two-class TVD < {OLD_SAME} of some adversary", plainly(two_class < OLD_SAME)),
-         Earlier(f"two-class TVD < {OLD_SAME}, mean over the seeds of one λ", plainly(bool(at_one)))],
+        {f"two-class TVD < {OLD_SAME} of some adversary": two_class < OLD_SAME,
+         f"two-class TVD < {OLD_SAME}, mean over the seeds of one λ": bool(at_one)},
     )  # fmt: skip
     if corner.plan.cuts:
         practised = corner.against_base("adversary-cuts", corner.subject.settings.cuts_lambda)
         jsd, tvd = _means(practised, "jsd"), _means(practised, "tvd", 0.5)
-        yield Claim(
+        yield claim(
             f"{corner.title}: with cut texts to practise on, adversaries have mean JSD > {FAR} at a halved TVD < {SAME}",
             every([above(jsd, FAR), below(tvd, SAME)]),
             f"JSD {jsd.value:.3f}, halved TVD {tvd.value:.3f} ({tvd.low:.3f} to {tvd.high:.3f})",
-            [Earlier(f"two-class TVD < {OLD_SAME}", plainly(jsd.value > FAR and 2 * tvd.value < OLD_SAME))],
+            {f"two-class TVD < {OLD_SAME}": jsd.value > FAR and 2 * tvd.value < OLD_SAME},
         )  # fmt: skip
     seeds = corner.rows["seeds"][:-1]
     if seeds:
@@ -121,10 +119,10 @@ def _adversary(corner: Corner) -> Iterator[Claim]:
         nearest = min((rows[role] for role in far), key=lambda row: np.mean(row["jsd"]))
         gap = bootstrap((np.array(nearest["jsd"]) - 2 * np.array(widest["jsd"]))[:, None], mean)
         between, to = [float(np.mean(row["jsd"])) for row in seeds], [means[role][1] for role in far]
-        yield Claim(
+        yield claim(
             f"{corner.title}: attention differs less than half as much between seeds as between base and adversary",
             above(gap), f"JSD between seeds {shown(between)}, to far adversaries {shown(to)}",
-            [Earlier("the largest and the smallest mean", plainly(max(between) < min(to) / 2))],
+            {"the largest and the smallest mean": max(between) < min(to) / 2},
         )  # fmt: skip
 
 
@@ -132,7 +130,7 @@ def _planted(corner: Corner) -> Iterator[Claim]:
     masses = {row["role"]: np.array(row["mass"]) for row in corner.rows.get("planted", [])}
     if masses:
         gap = bootstrap((masses["base-0"] - masses["search"])[:, None], mean)
-        yield Claim(
+        yield claim(
             f"{corner.title}: base models attend more to the true reason than the per-instance adversary does", above(gap),
             ", ".join(f"{role} {mass.mean():.2f}" for role, mass in masses.items()),
         )  # fmt: skip

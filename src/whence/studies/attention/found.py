@@ -1,5 +1,7 @@
 """Which pieces are asked for, in which order, and their rows by what they are about."""
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,14 @@ class Corner:
                 last["picture"] = self._piece("picture", pieces.picture, seed=0, strength=strength)
         return stages
 
+    @property
+    def size(self) -> str:
+        """What a caption says about the corpus."""
+        plan = self.plan
+        cut = ", ".join(f"{split} {n:,}" for split, n in (("train", plan.train), ("test", plan.test)) if n) or "all examples"
+        long = f", texts up to {plan.longest} words" if plan.longest else ""
+        return f"{self.title}: {cut}{long}, {plan.repeats} seed{'s' if plan.repeats > 1 else ''}"
+
     def _piece(self, name: str, work: Any, **arguments: Any) -> Piece:
         return Piece(f"{self.subject.name}-{name}", work, {"subject": self.subject, **arguments})
 
@@ -117,14 +127,32 @@ class Corner:
         return {"lambda": strength, "f1": self.f1(kind, strength), "tvd": tvds, "halved": halved, "jsd": jsds}
 
 
-def work(context: Context) -> tuple[list[Corner], list[Corner]]:
-    """(corners of the BiLSTM, corners of the transformer)."""
+@dataclass
+class Found:
+    settings: AttentionSettings
+    corners: list[Corner]
+    encoders: list[Corner]
+    """The transformer's."""
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What captions say of the settings."""
+        return {
+            "sizes": "; ".join(corner.size for corner in self.corners),
+            "copies": ", ".join(f"{c.plan.cuts} for each of {c.title}" for c in self.corners if c.plan.cuts) or "not run",
+            "encoders": "; ".join(
+                f"{Path(c.subject.model).name} on {c.title}, train {c.plan.encoder_train or 'all'}" for c in self.encoders
+            ),
+        }
+
+
+def work(context: Context) -> Found:
     given: AttentionSettings = context.settings
     subjects = [Subject(corpus=name, root=context.root, plan=plan, settings=given) for name, plan in given.corpora.items()]
     encoders = [s.model_copy(update={"model": given.encoder}) for s in subjects if given.encoder and s.plan.encoder_lambdas]
     corners = [Corner(subject) for subject in subjects + encoders]
     for stage in zip(*(corner.ask() for corner in corners), strict=True):
-        asked = {(i, key): [piece] for i, several in enumerate(stage) for key, piece in several.items()}
-        for (i, key), [rows] in context.gather(asked).items():
+        asked = {(i, key): piece for i, several in enumerate(stage) for key, piece in several.items()}
+        for (i, key), rows in context.each(asked).items():
             corners[i].rows[key] = rows
-    return corners[: len(subjects)], corners[len(subjects) :]
+    return Found(given, corners[: len(subjects)], corners[len(subjects) :])

@@ -17,7 +17,11 @@ from whence.run.readout import Readout, read_out
 from whence.studies.attention.models import Role, Subject, read_model
 from whence.studies.kit.corpora import corpus_size
 
-COUPLES = ("attention_gradient", "attention_leave_one_out", "gradient_leave_one_out")
+COUPLES = {
+    "attention_gradient": "attention – gradient",
+    "attention_leave_one_out": "attention – leave-one-out",
+    "gradient_leave_one_out": "gradient – leave-one-out",
+}
 
 
 def sizes(subject: Subject) -> Rows:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import ranksums, sem, t, ttest_ind
+from scipy.stats import binomtest, ranksums, sem, t, ttest_ind
 
 from whence.measure.measure import mean
 from whence.measure.statistics import RESAMPLES, Aggregate, Estimate, bootstrap
@@ -41,6 +41,12 @@ def estimate(values: Sequence[Any] | np.ndarray, aggregate: Aggregate = mean, sc
     return row(bootstrap(rows.reshape(len(rows), -1), aggregate), scale)
 
 
+def share(values: Sequence[float]) -> Estimate:
+    """Of zeros and ones the mean, with Wilson's 95 % interval, which is not empty where all of few agree."""
+    around = binomtest(round(sum(values)), len(values)).proportion_ci(method="wilson")
+    return Estimate(float(np.mean(values)), float(around.low), float(around.high))
+
+
 def row(found: Estimate, scale: float = 1.0) -> Row:
     return {"ours": scale * found.value, "low": scale * found.low, "high": scale * found.high}
 
@@ -57,6 +63,10 @@ def signed(found: Estimate, digits: int = 3) -> str:
     """ "+0.004 (−0.002 to +0.010)": a difference and its interval."""
     value, low, high = (f"{x:+.{digits}f}".replace("-", "−") for x in (found.value, found.low, found.high))
     return f"{value} ({low} to {high})"
+
+
+def average(rows: Rows, column: str) -> float:
+    return float(np.mean([row[column] for row in rows]))
 
 
 def by_text(runs: Sequence[Rows], column: str, **where: Any) -> ByText:

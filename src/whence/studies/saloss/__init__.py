@@ -11,13 +11,10 @@ from whence.studies.study import Context, Findings, Study
 
 def run(context: Context) -> Findings:
     found = work(context)
-    made = [
-        tables.table_1(found), tables.table_2(found), tables.fresh_table(found, "topk", "table3"),
-        tables.fresh_table(found, "contiguous", "table7"), tables.table_8(found), tables.variants(found),
-        tables.curves(found), tables.null(found), tables.shares(found), tables.selection(found),
-        tables.what_the_prior_knows(found), tables.recovery(found), tables.table_5(found), tables.table_6(found),
-    ]  # fmt: skip
-    return Findings(made, figures(found), claims(found), _notes(found))
+    order = (tables.table_1, tables.table_2, tables.table_3, tables.table_7, tables.table_8, tables.variants, tables.curves,
+             tables.null, tables.shares, tables.selection, tables.what_the_prior_knows, tables.recovery, tables.table_5,
+             tables.table_6)  # fmt: skip
+    return Findings([table(found) for table in order], figures(found), claims(found), _notes(found))
 
 
 def _notes(found: Found) -> list[str]:

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from whence.run.engine import Piece, Rows
 from whence.studies.kit.corpora import TITLES
+from whence.studies.kit.estimates import ByText, average, by_text
 from whence.studies.saloss import paper, pieces
 from whence.studies.saloss.models import BASE, RELEASED_BASE, TEXTRANK, Kind, Recipe, recipe
 from whence.studies.saloss.settings import SalossSettings
@@ -51,6 +50,37 @@ class Found:
         """The names of all other corpora."""
         return ", ".join(TITLES[c] for c in self.settings.corpora if c not in self.decided())
 
+    def by_text(self, column: str, corpus: str, kind: Kind, method: str = "attention", like: Kind | None = None) -> ByText:
+        """Of each text the mean over seeds; `like`: over those that this kind of model was trained with, because a mean over
+        three seeds is no baseline for one of them."""
+        return by_text(self.flips[corpus, kind][: len(self.flips[corpus, like or kind])], column, method=method)
+
+    def weight_of(self, corpus: str, kind: Kind) -> float:
+        """λ of a kind of model."""
+        return 0.0 if kind.prior == "none" else self.weight[corpus] if kind.weight is None else kind.weight
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What captions say of the settings."""
+        own, same = self.settings, self.same_label()
+        by_count: dict[int, list[str]] = {}
+        for corpus in own.corpora:
+            by_count.setdefault(own.seeds[corpus], []).append(TITLES[corpus])
+        where = {n: f" ({', '.join(names)})" if len(by_count) > 1 else "" for n, names in by_count.items()}
+        seeds = " and ".join(f"{n} seed{'s' if n > 1 else ''}{of}" for n, of in where.items())
+        return {
+            "seeds": seeds,
+            "sizes": "; ".join(f"{TITLES[c]} {self.trained[c, BASE][0]['train']:,}" for c in own.corpora),
+            "ratios": ", ".join(f"{TITLES[c]} {own.ratio[c]:.0%}" for c in own.fresh),
+            "batches": ", ".join(f"{n} on {TITLES[c]}" for c, n in own.released.items()) or "none",
+            "curves": f"; models trained on {own.curve_train:,} texts" if own.curve_train else "",
+            "same label": f" Nothing can flip where every test text gets the same label: {same}." if same else "",
+            "flips": f"Share of words hidden ({own.hide}), most important first, until the label changes; lower is better, 1 "
+            f"if it never does. Mean over texts and {seeds} with bootstrap interval; p: Wilcoxon rank-sum against the "
+            "baseline's same attribution, on the mean over seeds of each text. Of random: divided by the same model's at "
+            "random. Words of the document are hidden, never a query.",
+        }
+
 
 class Work:
     def __init__(self, context: Context) -> None:
@@ -92,8 +122,7 @@ class Work:
         return found
 
     def of_kind(self, corpus: str, kind: Kind) -> list[Recipe]:
-        weight = 0.0 if kind.prior == "none" else self.found.weight[corpus] if kind.weight is None else kind.weight
-        several = self.seeded(corpus, prior=kind.prior, variant=kind.variant, weight=weight)
+        several = self.seeded(corpus, prior=kind.prior, variant=kind.variant, weight=self.found.weight_of(corpus, kind))
         batch = {"batch_size": self.settings.released[corpus]} if kind.variant == "released" else {}
         return [one.model_copy(update=batch) for one in several]
 
@@ -108,15 +137,15 @@ class Work:
             self.found.weight[corpus] = settings.weight[corpus]
             return
         tried = {w: self.seeded(corpus, prior="textrank", weight=w)[0] for w in (*settings.weights, *settings.stronger)}
-        trained = self.context.gather({w: [_train(r)] for w, r in tried.items()})
+        trained = self.context.each({w: _train(r) for w, r in tried.items()})
         # the uniform prior ranks nothing
         ranked = [prior for prior in ("textrank", *settings.priors.get(corpus, [])) if prior != "uniform"]
-        asked: dict[Any, list[Piece]] = {w: [self.flip(r, "dev", settings.select_on, ["attention"])] for w, r in tried.items()}
-        asked["ranked"] = [self.flip(self.seeded(corpus)[0], "dev", settings.select_on, ["attention", *ranked, "random"])]
-        rows = self.context.gather(asked)
-        [self.found.ranked[corpus]] = rows.pop("ranked")
-        self.found.selection[corpus] = {w: (rows[w][0], trained[w][0][0]) for w in tried}
-        means = {w: np.mean([row["flip"] for row in rows[w][0]]) for w in sorted(settings.weights)}
+        asked: dict[Any, Piece] = {w: self.flip(r, "dev", settings.select_on, ["attention"]) for w, r in tried.items()}
+        asked["ranked"] = self.flip(self.seeded(corpus)[0], "dev", settings.select_on, ["attention", *ranked, "random"])
+        rows = self.context.each(asked)
+        self.found.ranked[corpus] = rows.pop("ranked")
+        self.found.selection[corpus] = {w: (rows[w], trained[w][0]) for w in tried}
+        means = {w: average(rows[w], "flip") for w in sorted(settings.weights)}
         self.found.weight[corpus] = min(means, key=lambda w: means[w])
 
     def flip(self, model: Recipe, split: str, count: int, methods: list[str], of_those: int | None = None) -> Piece:
@@ -151,14 +180,13 @@ class Work:
 
     def shares(self, models: Models, front: str = "") -> dict[tuple[str, Kind], Rows]:
         batches, taught = self.settings.share_on, {key: r[0] for key, r in models.items() if key[1].prior != "none"}
-        asked = {
-            k: [Piece(f"{front}share-{r.name}", pieces.share, {"model": r, "batches": batches})] for k, r in taught.items()
-        }
-        return {key: rows for key, [rows] in self.context.gather(asked).items()}
+        return self.context.each(
+            {k: Piece(f"{front}share-{r.name}", pieces.share, {"model": r, "batches": batches}) for k, r in taught.items()}
+        )
 
     def count(self) -> None:
-        sizes = {c: [Piece(f"sizes-{c}", pieces.sizes, {"model": self.seeded(c)[0]})] for c in self.settings.corpora}
-        self.found.sizes = {corpus: rows for corpus, [rows] in self.context.gather(sizes).items()}
+        sizes = {c: Piece(f"sizes-{c}", pieces.sizes, {"model": self.seeded(c)[0]}) for c in self.settings.corpora}
+        self.found.sizes = self.context.each(sizes)
 
     def extract(self, models: Models) -> None:
         """FRESH with the first seed's model of each kind as support, and with random words."""
@@ -189,17 +217,15 @@ class Work:
             if kind.variant == "paper" and kind.prior in ("none", "textrank"):
                 name = "baseline" if kind == BASE else "SaLoss" if kind == TEXTRANK else kind.title
                 beside[corpus][name] = recipes[0]
-        asked = {
-            ("tags", c): [Piece(f"tags-{c}", pieces.tags, {"models": beside[c], "count": n, "tagger": settings.tagger,
-                                                           "hide": settings.hide})]
-            for c, n in settings.tagged.items() if settings.tagger
-        } | {
-            ("shown", c): [Piece(f"shown-{c}", pieces.show, {"models": beside[c], "count": n, "ratio": settings.ratio[c],
-                                                             "hide": settings.hide})]
+        common = {c: {"models": models, "hide": settings.hide} for c, models in beside.items()}
+        tagged = {} if settings.tagger is None else settings.tagged
+        self.found.tags = self.context.each({
+            c: Piece(f"tags-{c}", pieces.tags, {**common[c], "count": n, "tagger": settings.tagger}) for c, n in tagged.items()
+        })  # fmt: skip
+        self.found.shown = self.context.each({
+            c: Piece(f"shown-{c}", pieces.show, {**common[c], "count": n, "ratio": settings.ratio[c]})
             for c, n in settings.shown.items()
-        }  # fmt: skip
-        for (what, corpus), [rows] in self.context.gather(asked).items():
-            getattr(self.found, what)[corpus] = rows
+        })  # fmt: skip
 
 
 def work(context: Context) -> Found:
