@@ -106,6 +106,11 @@ def test_wrong_settings_are_one_line(run: Run, here: Path, argv: str, expected: 
         ("calibrate --data reviews --model {}/mlp", "3 labels (negative, neutral, positive) and reviews has 2"),
         ("calibrate --data reviews --model {}/mlp --arch mlp", "both a model and an architecture"),
         ("calibrate --data reviews --seed -1", "greater than or equal to 0"),
+        ("calibrate --data reviews --device cuda:77", "device 'cuda:77' cannot be used here"),
+        ("calibrate --data reviews --dtype int4", "unknown dtype 'int4'"),
+        ("train --data reviews --model mlp --out {}/t --device cuda:77", "device 'cuda:77' cannot be used here"),
+        ("plan train --data reviews --model mlp --dtype bfloat16", "training is in float32"),
+        ("plan train --data scenes --model small_t5 --task text2text", "text2text needs a template"),
     ],
 )
 def test_calibrate_refuses_before_it_trains(

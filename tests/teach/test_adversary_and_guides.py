@@ -28,7 +28,7 @@ def saved(classifier: Classifier, folder: Path) -> str:
 
 def step_of(classifier: Classifier, facts: CorpusFacts, rows: list[int]) -> Step:
     batch = collate([facts.encoded[i] for i in rows], classifier.pad_id, classifier.device)
-    logits, attention = classifier.training_pass(classifier.model, batch, read_attention=True)
+    logits, attention = classifier.training_pass(batch, read_attention=True)
     return Step(batch, rows, facts.labels[rows], logits, attention)
 
 

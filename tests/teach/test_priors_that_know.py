@@ -98,7 +98,7 @@ def test_a_terms_share_of_the_gradient_is_that_of_autograd() -> None:
         for term in ("cross_entropy", "saloss"):
             model.model.zero_grad()
             batch = collate([encoded[i] for i in rows], model.pad_id, model.device)
-            logits, attention = model.training_pass(model.model, batch, True)
+            logits, attention = model.training_pass(batch, True)
             uniform = batch.content / batch.content.sum(-1, keepdim=True)
             loss = torch.nn.functional.cross_entropy(logits, labels[rows])
             (loss if term == "cross_entropy" else 0.5 * divergence(attention, uniform, batch.content)).backward()

@@ -98,7 +98,8 @@ def test_reads_the_models_own_attention(model: str, fields: str, variant: str) -
     facts = facts_of(classifier, examples)
     rows = [4, 0, 2]
     batch = collate([facts.encoded[i] for i in rows], classifier.pad_id, torch.device("cpu"))
-    logits, attention = classifier.training_pass(classifier.model.eval(), batch, read_attention=True)
+    classifier.model.eval()
+    logits, attention = classifier.training_pass(batch, read_attention=True)
     found = total({"saloss": 1.0}, {"saloss": {"variant": variant}}, facts)(
         Step(batch, rows, facts.labels[rows], logits, attention)
     )
@@ -163,7 +164,8 @@ def test_on_dev_a_prior_is_the_one_fitted_on_the_training_set() -> None:
     classifier = MODELS["bert"]()
     training, dev = facts_of(classifier, texts()), facts_of(classifier, texts()[:3])
     batch = collate(list(dev.encoded), classifier.pad_id, torch.device("cpu"))
-    logits, attention = classifier.training_pass(classifier.model.eval(), batch, read_attention=True)
+    classifier.model.eval()
+    logits, attention = classifier.training_pass(batch, read_attention=True)
     step = Step(batch, [0, 1, 2], dev.labels, logits, attention)
 
     def loss(facts: CorpusFacts) -> float:

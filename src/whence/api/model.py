@@ -19,6 +19,8 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 One = str | Example | Mapping[str, Any]
 """A text, an example, or a dict with the keys of a table: text, or premise and hypothesis."""
 
+_PLACED = "device and dtype are for models that are loaded by name; expected a model object as you placed it"
+
 
 def load(
     source: Any = None,
@@ -44,6 +46,8 @@ def load(
     batch_tokens  most tokens in one batch; lower it if memory runs out
     """
     if isinstance(source, Model):
+        if device is not None or dtype is not None:
+            raise BadInput(_PLACED)
         return source
     if predict is not None:
         if source is not None or not callable(predict):
@@ -59,7 +63,7 @@ def load(
     if batch_tokens is not None and (not isinstance(batch_tokens, int) or batch_tokens < 1):
         raise BadInput(f"batch_tokens is {batch_tokens!r:.60}; expected a whole number of at least 1")
     chosen = _label_names(candidates, len(candidates)) if candidates else ()
-    classifier = _loaded(source, tokenizer, _device(device), _dtype(dtype), chosen, template)
+    classifier = _loaded(source, tokenizer, checked_device(device), checked_dtype(dtype), chosen, template)
     if labels:
         classifier.labels = _label_names(labels, len(classifier.labels))
     classifier.batch_tokens = batch_tokens or classifier.batch_tokens
@@ -72,7 +76,7 @@ def _loaded(
 ) -> TorchPort:  # fmt: skip
     """The model on its device. Named models go to a GPU if there is one; objects stay as they were given."""
     if not isinstance(source, str | Path) and (device is not None or dtype is not None):
-        raise BadInput("device and dtype are for models that are loaded by name; expected a model object as you placed it")
+        raise BadInput(_PLACED)
     if not isinstance(source, str | Path):
         return load_port(source, tokenizer, candidates, template)
     try:
@@ -93,7 +97,8 @@ def _best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
 
 
-def _device(given: Any) -> torch.device | None:
+def checked_device(given: Any) -> torch.device | None:
+    """A device that is here, by its name; None: as the model or the machine has it."""
     if given is None:
         return None
     try:
@@ -107,7 +112,7 @@ def _device(given: Any) -> torch.device | None:
     return device
 
 
-def _dtype(given: Any) -> torch.dtype | None:
+def checked_dtype(given: Any) -> torch.dtype | None:
     if given is None or isinstance(given, torch.dtype):
         return given
     if given not in DTYPES:

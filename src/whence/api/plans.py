@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.api.audits import prepare_audit
+from whence.api.model import checked_device
 from whence.api.speed import mask_speed, training_step
 from whence.api.work import architecture_for, check_scale, planted_corpus, training_corpus, training_job
 from whence.data.table import Columns
@@ -45,6 +46,9 @@ def plan(
     epochs: int | None = None,
     batch_size: int | None = None,
     options: Mapping[str, Any] | None = None,
+    task: str = "classification",
+    template: str | None = None,
+    device: Any = None,
     name: str | None = None,
     scale: str = "small",
     settings: Mapping[str, Any] | None = None,
@@ -52,6 +56,7 @@ def plan(
     """The cost of a verb, called with the arguments that the verb itself would get.
 
     verb       "audit", "explain", "align", "calibrate", "train" or "study"
+    task       of a training, with `template`, `epochs`, `batch_size`, `options` and `device` as in `whence.train`
     name       of the study; with `scale` and `settings` as in `whence.study`
     """
     if verb not in VERBS:
@@ -69,13 +74,16 @@ def plan(
         if model is None:
             chosen = architecture_for(corpus, None)
             job = training_job(corpus.name, chosen, epochs=EPOCHS, seed=seed)
-            return {"verb": verb, **training_step(job, corpus)}
+            return {"verb": verb, **training_step(job, corpus, checked_device(device))}
         return {"verb": verb, **_explaining(model, corpus.name, methods, hide, parameters, common | {"limit": limit or 200})}
     if model is None or data is None:
         raise BadInput(f"a plan of {verb} needs a model and data; got {'no model' if model is None else 'no data'}")
     if verb == "train":
-        job = training_job(data, model, options=options, limit=limit, epochs=epochs, batch_size=batch_size, seed=seed)
-        return {"verb": verb, **training_step(job, training_corpus(data, data_root, columns))}
+        job = training_job(
+            data, model, task=task, template=template, options=options, limit=limit, epochs=epochs, batch_size=batch_size,
+            seed=seed,
+        )  # fmt: skip
+        return {"verb": verb, **training_step(job, training_corpus(data, data_root, columns), checked_device(device))}
     if verb == "align":
         return {"verb": verb, **_aligning(model, data, methods, parameters, common)}
     if verb == "explain":

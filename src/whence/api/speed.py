@@ -14,18 +14,19 @@ from whence.models import Classifier, Encoded
 from whence.run import Runner
 from whence.run.masks import MaskSteps, drive_masks
 from whence.teach import Job
-from whence.teach.job import task_for
-from whence.teach.loop import filled
+from whence.teach.job import prepared, task_for
+from whence.teach.loop import default_device
 from whence.teach.objectives import total, what_is_read
 
 STEPS, PAIRS, MASKS = 4, 8, 64
 
 
-def training_step(job: Job, corpus: Corpus) -> dict[str, Any]:
+def training_step(job: Job, corpus: Corpus, device: torch.device | None = None) -> dict[str, Any]:
     """Steps and time of a training, from a few steps on its own texts; early stopping makes it shorter."""
-    examples = corpus.load("train", job.limit, job.settings.seed)
+    job, splits, *_ = prepared(job, corpus)
+    examples, settings, size = splits["train"], job.settings, job.settings.batch_size
     task = task_for(job, corpus, examples)
-    settings, size = filled(job.settings, task), job.settings.batch_size
+    task.model.to(device or default_device())
     split = task.prepare(examples[:: max(1, len(examples) // (STEPS * size))][: STEPS * size])
     objective = total(settings.objective, settings.options, split.facts)
     reads = what_is_read(settings.objective, task.gives)

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+import torch
 from pydantic import ValidationError
 
 from whence.api.audits import usual_split
 from whence.api.inputs import check_limit, check_seed
-from whence.api.model import load
+from whence.api.model import checked_device, checked_dtype, load
 from whence.data import Corpus, open_template
 from whence.data.registry import open_corpus, planted
 from whence.data.table import Columns
@@ -51,6 +52,7 @@ def train(
     seed: int = 0,
     data_root: str | Path | None = None,
     columns: Columns | None = None,
+    device: str | torch.device | None = None,
     say: Say = print,
 ) -> dict[str, Any]:
     """Trains or fine-tunes a model, or continues; returns what `out`/results.json holds. The model is in `out`/model.
@@ -68,7 +70,9 @@ def train(
     select      the metric that picks the epoch that is kept: "loss", "train_loss", "accuracy"; "macro_f1" of a classifier;
                 "bleu", "exact_match" of text2text and joint
     guide       attention to impose: "uniform", or the folder of a trained model
+    device      "cpu", "cuda", "cuda:1", "mps". Default: a GPU if there is one. Training is in float32 everywhere
     """
+    place = checked_device(device)
     job = training_job(
         data, model, task=task, template=template, objectives=objectives, parameters=parameters, options=options,
         vectors=vectors, guide=guide, select=select, limit=limit, epochs=epochs, batch_size=batch_size,
@@ -77,7 +81,7 @@ def train(
     corpus = training_corpus(data, data_root, columns)
     for note in corpus.notes:
         say(note)
-    return run_job(job, corpus, Path(out), say)
+    return run_job(job, corpus, Path(out), say, device=place)
 
 
 def training_job(
@@ -140,12 +144,15 @@ def calibrate(
     limit: int | None = 200,
     hide: str | None = None,
     seed: int = 0,
+    device: str | torch.device | None = None,
+    dtype: str | torch.dtype | None = None,
     say: Say = print,
 ) -> dict[str, Any]:
     """Ranks explainers by how well they find reasons that were planted in a corpus.
 
     model  whatever `whence.load` takes. Default: `arch` is trained on the corpus and kept in the cache
     arch   "encoder" (default for texts), "bilstm", "mlp"; "esim" (default for pairs), "decomposable"
+    device, dtype   as in `whence.load`, for the explanations; a model that is trained for this is trained in float32
     """
     names = [methods] if isinstance(methods, str) else list(methods)
     for name in names:
@@ -157,8 +164,9 @@ def calibrate(
     if model is not None and arch is not None:
         raise BadInput(f"both a model and an architecture ('{arch}') were given; expected one: an architecture is trained")
     examples = corpus.load(usual_split(corpus), check_limit(limit), seed)
+    place, precision = checked_device(device), checked_dtype(dtype)  # before a model is trained for them
     if model is not None:
-        classifier = load(model).classifier
+        classifier = load(model, device=place, dtype=precision).classifier
         classifier.fit_labels(corpus.labels)
         if len(classifier.labels) != len(corpus.labels):
             raise BadInput(
@@ -166,7 +174,8 @@ def calibrate(
                 f"{len(corpus.labels)} ({', '.join(corpus.labels)}); expected the same"
             )
     else:
-        classifier = planted_model(corpus, chosen or "", seed, say=say)[0]
+        _, folder = planted_model(corpus, chosen or "", seed, say=say)
+        classifier = load(folder, device=place, dtype=precision).classifier
     return {"data": data, **run_calibration(classifier, examples, names, hiding, seed)}
 
 

@@ -5,7 +5,20 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from whence.cli.options import AsJson, Hiding, Limit, Methods, Seed, console, print_json, quiet, say, table_title
+from whence.cli.options import (
+    AsJson,
+    Device,
+    Dtype,
+    Hiding,
+    Limit,
+    Methods,
+    Seed,
+    console,
+    print_json,
+    quiet,
+    say,
+    table_title,
+)  # fmt: skip
 from whence.errors import visible
 
 COLUMNS = {"first": "planted word first", "rank": "mean reciprocal rank", "average_precision": "average precision"}
@@ -24,6 +37,8 @@ def calibrate(
     limit: Limit = 200,
     hide: Hiding = None,
     seed: Seed = 0,
+    device: Device = None,
+    dtype: Dtype = None,
     as_json: AsJson = False,
 ) -> None:
     """Rank explainers by how well they find reasons that were planted in the data."""
@@ -31,7 +46,9 @@ def calibrate(
     from whence.api import calibrate as run
     from whence.explain import METHODS
 
-    result = run(data, model, arch=arch, methods=method or (), limit=limit, hide=hide, seed=seed, say=say)
+    result = run(
+        data, model, arch=arch, methods=method or (), limit=limit, hide=hide, seed=seed, device=device, dtype=dtype, say=say
+    )
     if as_json:
         print_json(result)
         return

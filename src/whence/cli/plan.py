@@ -31,7 +31,7 @@ from whence.cli.options import (
     print_json,
     quiet,
 )  # fmt: skip
-from whence.errors import visible
+from whence.errors import BadInput, visible
 
 
 def plan(
@@ -47,6 +47,7 @@ def plan(
     labels: Labels = None,
     candidates: Candidates = None,
     template: TemplateName = None,
+    task: Annotated[str, typer.Option(help="With train: classification or text2text.")] = "classification",
     epochs: Annotated[int | None, typer.Option(min=1, help="With train: most epochs.")] = None,
     batch_size: Annotated[int | None, typer.Option(min=1, help="With train: texts in a batch.")] = None,
     scale: Annotated[str, typer.Option(help="With study: smoke, small or full.")] = "small",
@@ -69,6 +70,8 @@ def plan(
     from whence.api import load
     from whence.api import plan as run
 
+    if dtype is not None and verb == "train":
+        raise BadInput(f"--dtype {dtype}: training is in float32; expected no --dtype with train")
     loads = model is not None and verb not in ("train", "study")
     cost = run(
         verb,
@@ -95,6 +98,9 @@ def plan(
         columns=columns(text_column, pair_column, label_column),
         epochs=epochs,
         batch_size=batch_size,
+        task=task,
+        template=None if loads else template,
+        device=None if loads else device,
         name=name,
         scale=scale,
         settings=keyed(set_, "--set") if verb == "study" else None,

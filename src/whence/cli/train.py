@@ -10,6 +10,7 @@ from whence.cli.options import (
     AsJson,
     DataName,
     DataRoot,
+    Device,
     LabelColumn,
     PairColumn,
     Seed,
@@ -77,6 +78,7 @@ def train(
     pair_column: PairColumn = None,
     label_column: LabelColumn = None,
     data_root: DataRoot = None,
+    device: Device = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a classifier or a text-to-text model from scratch, or fine-tune one.
@@ -107,6 +109,7 @@ def train(
         seed=seed,
         data_root=data_root,
         columns=columns(text_column, pair_column, label_column),
+        device=device,
         say=say,
     )
     if as_json:

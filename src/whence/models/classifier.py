@@ -8,7 +8,6 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from transformers import PreTrainedModel
@@ -116,31 +115,32 @@ class Classifier(TorchPort):
         return encoded
 
     def training_pass(
-        self, model: torch.nn.Module, batch: Batch, read_attention: bool
+        self, batch: Batch, read_attention: bool
     ) -> tuple[Float[Tensor, "batch labels"], Float[Tensor, "batch tokens"] | None]:
-        """(logits, pooled attention if asked for) with their graph; `model` is this one as `accelerate` wrapped it."""
-        logits, attention = self._logits(model, batch, read_attention)
+        """(logits, pooled attention if asked for) with their graph."""
+        logits, attention = self._logits(batch, read_attention)
         return logits, None if attention is None else attention.row()
 
     def _forward(self, batch: Batch, want: frozenset[str], kept: Kept) -> tuple[Tensor, Pooled | None, dict[str, Tensor]]:
         with self._reading(batch, want, kept):
-            logits, attention = self._logits(self.model, batch, bool(want & WANTS_ATTENTION))
+            logits, attention = self._logits(batch, bool(want & WANTS_ATTENTION))
             if "readout" not in want:
                 return logits, attention, {}
             assert attention is not None
             assert attention.states is not None, "`honours` offers a readout of models that read their attention linearly"
             return logits, attention, {"readout": (attention.states @ self.model.classifier.weight.T).detach().float()}
 
-    def _logits(self, model: torch.nn.Module, batch: Batch, inside: bool) -> tuple[Tensor, Pooled | None]:
+    def _logits(self, batch: Batch, inside: bool) -> tuple[Tensor, Pooled | None]:
+        model = self.model
         if self.own:
             extra = {name: getattr(batch, name) for name in ("attention", "alignment") if getattr(batch, name) is not None}
             output = model(**batch.inputs(), **extra)
             return output.logits, Pooled(output.attentions[0], states=output.hidden_states[0]) if inside else None
         if not inside and batch.attention is None and batch.alignment is None:
             return model(**batch.inputs()).logits, None
-        tap = Tap(self.model.config.num_hidden_layers, pooled_row=batch.attention, pooled_at=self._pooled_positions(batch))
+        tap = Tap(model.config.num_hidden_layers, pooled_row=batch.attention, pooled_at=self._pooled_positions(batch))
         tap.multiply = None if batch.alignment is None else batch.alignment[:, None]
-        with tapped(self.model, tap):
+        with tapped(model, tap):
             logits = model(**batch.inputs()).logits
         return logits, Pooled(tap.last[0], tap.pooled_at) if inside else None
 

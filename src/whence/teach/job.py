@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
 from pydantic import BaseModel, ConfigDict
 from transformers import set_seed
 
@@ -69,26 +70,29 @@ def default_settings(model: str) -> dict[str, Any]:
     return dict(_DEFAULTS.get(model, {} if model in NAMES else _PRETRAINED))
 
 
-def run_job(job: Job, corpus: Corpus, out: Path, say: Say = print, of_folder: Say | None = None) -> dict[str, Any]:
+def run_job(
+    job: Job, corpus: Corpus, out: Path, say: Say = print, of_folder: Say | None = None, device: torch.device | None = None
+) -> dict[str, Any]:
     """Train, or continue, or return what is already there. `of_folder`: who is told that another process works there."""
-    job, splits, notes, config = _prepare(job, corpus)
+    job, splits, notes, config = prepared(job, corpus)
     with RunFolder(out, config, of_folder or say) as folder:
-        results = _run(job, corpus, splits, notes, folder, say)
+        results = _run(job, corpus, splits, notes, folder, say, device)
         for leftover in ("checkpoint", "best.safetensors"):
             remove(out / leftover)
         return results
 
 
 def _run(
-    job: Job, corpus: Corpus, splits: dict[str, list[Example]], notes: list[str], folder: RunFolder, say: Say
-) -> dict[str, Any]:
+    job: Job, corpus: Corpus, splits: dict[str, list[Example]], notes: list[str], folder: RunFolder, say: Say,
+    device: torch.device | None,
+) -> dict[str, Any]:  # fmt: skip
     started, out = time.monotonic(), folder.path
     if folder.results is not None:
         say(f"{out} is finished already")
         return folder.results
     set_seed(job.settings.seed)  # the new weights of the model, too, come from the seed
     task = task_for(job, corpus, splits["train"])
-    history = train(task, splits["train"], splits["dev"], job.settings, out, say)
+    history = train(task, splits["train"], splits["dev"], job.settings, out, say, device)
     results: dict[str, Any] = {"job": "train", "train_examples": len(splits["train"]), "notes": notes, **history}
     for split in ("dev", "test"):
         if split in splits:
@@ -108,7 +112,7 @@ def cached_job(job: Job, corpus: Corpus, say: Say = print) -> Path:
     version began is neither continued nor in the way. While another process trains the same, this one waits and says so aloud,
     even where the training itself is quiet.
     """
-    _, _, _, config = _prepare(job, corpus)
+    _, _, _, config = prepared(job, corpus)
     out = cache_folder("models", {**config, "versions": versions()})
     if not (out / "results.json").exists():
         run_job(job, corpus, out, say, partial(print, file=sys.stderr, flush=True))
@@ -131,7 +135,7 @@ def task_for(job: Job, corpus: Corpus, examples: list[Example]) -> Task:
     return Classification(model, tokenizer, imposed(job.guide, job.guide_shuffled) if job.guide else None)
 
 
-def _prepare(job: Job, corpus: Corpus) -> tuple[Job, dict[str, list[Example]], list[str], dict[str, Any]]:
+def prepared(job: Job, corpus: Corpus) -> tuple[Job, dict[str, list[Example]], list[str], dict[str, Any]]:
     """(the job with all settings filled in, splits, notes, what config.json will hold)."""
     _check(job, corpus)
     settings = filled(job.settings, TASKS[job.task])

@@ -33,11 +33,12 @@ Say = Callable[[str], None]
 
 
 def train(
-    task: Task, train_set: Sequence[Example], dev_set: Sequence[Example], settings: Settings, folder: Path, say: Say = print
-) -> dict[str, Any]:
+    task: Task, train_set: Sequence[Example], dev_set: Sequence[Example], settings: Settings, folder: Path, say: Say = print,
+    device: torch.device | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Train the task's model and leave the best epoch in it; returns the history. Continues from `folder`/checkpoint."""
     set_seed(settings.seed)
-    model = task.model.to(default_device())
+    model = task.model.to(device or default_device())
     settings = filled(settings, task)
     selected_by = next(metric for metric in task.metrics if metric.name == settings.select)
     reads = what_is_read(settings.objective, task.gives)

@@ -41,7 +41,7 @@ def known_alignment(facts: CorpusFacts, without: str) -> Term:
         encoded = 2 * [facts.encoded[row] for _, row in rows]
         changes = [Intervention(alignment=mask.float().numpy()) for mask in masks]
         batch = collate(encoded, classifier.pad_id, classifier.device, changes)
-        logits, _ = classifier.training_pass(classifier.model, batch, False)
+        logits, _ = classifier.training_pass(batch, False)
         labels = step.labels[[place for place, _ in rows]]
         return nn.functional.cross_entropy(logits, torch.cat([labels, torch.full_like(labels, fallback)]))
 

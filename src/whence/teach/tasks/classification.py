@@ -45,7 +45,7 @@ class LabelledSplit:
         classifier, device = self.facts.classifier, self.facts.classifier.device
         changes = [self.changes[i] for i in rows]
         batch = collate([self.facts.encoded[i] for i in rows], classifier.pad_id, device, changes)
-        logits, attention = classifier.training_pass(classifier.model, batch, "attention" in reads)
+        logits, attention = classifier.training_pass(batch, "attention" in reads)
         return Step(batch, rows, self.facts.labels[list(rows)].to(device), logits, attention)
 
     def predict(self) -> list[Result]:
