@@ -19,7 +19,7 @@ from whence.data import open_corpus
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments, pair_asks
 from whence.explain.alignments.method import drive_asks
 from whence.explain.alignments.rectangles import components
-from whence.measure.alignments.needed import without_steps
+from whence.measure.alignments.needed import without_rounds
 from whence.models import Classifier
 from whence.models.alignment import known_cells
 from whence.run import Runner
@@ -45,7 +45,7 @@ def main() -> None:
         rows = []
         for sealed in (False, True):
             asks = pair_asks(runner, encoded, sealed=sealed)
-            kept = drive_asks(runner, asks, [without_steps(ask) for ask in asks])
+            kept = drive_asks(runner, asks, [without_rounds(ask) for ask in asks])
             stays = [(p, w.label_kept) for p, w in zip(predicted, kept, strict=True) if w is not None]
             by_label = [f"{np.mean([k for p, k in stays if p == label] or [np.nan]):.0%}" for label in corpus.labels]
             rows.append(["sealed" if sealed else "ordinary", f"{np.mean([k for _, k in stays]):.0%}", *by_label])

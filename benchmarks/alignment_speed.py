@@ -21,7 +21,7 @@ from plain_alignment import PlainAlignment
 
 from whence.explain.alignment import Alignment
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments, pair_asks
-from whence.measure.alignments.aorc import aorc_steps
+from whence.measure.alignments.aorc import aorc_rounds
 from whence.models import Classifier, Encoded
 from whence.run.masks import drive_masks
 
@@ -110,7 +110,7 @@ def quality(classifier: Classifier, encoded: Sequence[Encoded], grid: str) -> li
         found = clock.time("x", lambda s=steps, n=samples: arec(classifier, encoded, steps=s, samples=n))
         objective = [a.notes["objective"] for a in found]
         curves = drive_masks(
-            Runner(classifier), encoded, [aorc_steps(*one) for one in zip(asks, (a.matrix for a in found), strict=True)]
+            Runner(classifier), encoded, [aorc_rounds(*one) for one in zip(asks, (a.matrix for a in found), strict=True)]
         )
         rows.append({
             "steps": steps, "samples": samples, "steps_taken": float(np.mean([a.notes["steps"] for a in found])),

@@ -105,7 +105,7 @@ class Race:
                 Judged(e, x, "mask", Label(labels.index(x.target))) for e, x in zip(shard, (given or made)[name], strict=True)
             ]
             for measure in MEASURES:
-                steps = FAITHFULNESS[measure].steps
+                steps = FAITHFULNESS[measure].rounds
                 rows = self.clock.time(contender, measure, lambda s=steps, j=judged: runner.drive([s(one) for one in j]))
                 values[name, measure] = [row[0] for row in rows if row is not None]
         if contender == WHENCE:

@@ -14,15 +14,15 @@ from whence.explain import METHODS, Method
 from whence.explain.alignments import ALIGNMENT_METHODS, AlignmentMethod, Cells
 from whence.explain.tokens import Ask, Scored
 from whence.measure import FAITHFULNESS, Judged, Measure, Value
-from whence.run import Steps
+from whence.run import Rounds
 
 
-def longest_word(ask: Ask) -> Steps[Scored]:
+def longest_word(ask: Ask) -> Rounds[Scored]:
     yield []
     return Scored(np.array([float(len(word)) for word in ask.encoded.words]))
 
 
-def top_word_alone(judged: Judged) -> Steps[Value]:
+def top_word_alone(judged: Judged) -> Rounds[Value]:
     """What is left of the score when only the first-ranked word is seen."""
     kept = np.arange(judged.encoded.word_count) == int(np.argmax(judged.scores))
     [only] = yield [Ask(judged.encoded, judged.target, judged.hide).keeping(kept)]

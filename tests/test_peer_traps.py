@@ -144,7 +144,7 @@ def test_trap_7_all_five_bins_are_asked_for_and_averaged(bert: Classifier) -> No
         measure = next(m for m in MEASURES if m.name == name)
         case = Judged(encoded, made(bert, texts()[0], "random"), "mask", Label(0))
         spy = Spy(bert)
-        [value] = spy.drive([measure.steps(case)])
+        [value] = spy.drive([measure.rounds(case)])
         base, *changed = spy.run(spy.asked[:6])
         assert len(spy.asked) == 6 + 6
         drops = [float(base.probabilities[0]) - float(result.probabilities[0]) for result in changed]

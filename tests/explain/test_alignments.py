@@ -23,7 +23,7 @@ from whence.explain.alignments import (
     trained_gate,
 )
 from whence.explain.alignments.arec import _grow
-from whence.explain.alignments.back_select import back_select_steps
+from whence.explain.alignments.back_select import back_select_rounds
 from whence.explain.alignments.objective import WEIGHT
 from whence.models import Classifier, Encoded, Intervention, collate
 from whence.models.alignment import MaskedPairs, pair_shape
@@ -282,7 +282,7 @@ def test_back_select_takes_the_first_of_equals() -> None:
     class Ask:
         shape, read, target = (2, 2), np.ones((2, 2), dtype=bool), 0
 
-    steps = back_select_steps(Ask())  # type: ignore[arg-type]
+    steps = back_select_rounds(Ask())  # type: ignore[arg-type]
     masks = next(steps)
     for _ in range(2):
         masks = steps.send(np.zeros((len(masks), 2)))

@@ -10,7 +10,7 @@ from tiny import MODELS
 from whence.data import Example
 from whence.errors import BadInput
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments, pair_asks
-from whence.explain.alignments.descent import LEAST_GAIN, descend_steps
+from whence.explain.alignments.descent import LEAST_GAIN, descend_rounds
 from whence.explain.alignments.neighbours import flip_sizes, neighbours, sizes, top_masks
 from whence.explain.alignments.objective import WEIGHT
 from whence.models import Classifier, Encoded
@@ -93,7 +93,7 @@ def test_every_start_ends_in_a_local_minimum(reader: Classifier) -> None:
     for ask in pair_asks(reader, encoded):
         values = objectives(reader, ask.encoded, masks)
         for start in (np.zeros((3, 3)), np.ones((3, 3)), np.eye(3)):
-            [reached] = drive_masks(Runner(reader), [ask.encoded], [descend_steps(ask, [start])])
+            [reached] = drive_masks(Runner(reader), [ask.encoded], [descend_rounds(ask, [start])])
             mine = values[number[reached.mask.tobytes()]]
             assert reached.label_kept
             assert reached.objective == pytest.approx(mine, abs=1e-4)

@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from whence.data import Example
 from whence.explain import METHODS, TokenScores, explain
 from whence.explain.tokens import Ask
-from whence.explain.tokens.lime import SHORT, hidings, lime_steps, random_hidings, weighted_ridge
+from whence.explain.tokens.lime import SHORT, hidings, lime_rounds, random_hidings, weighted_ridge
 from whence.models import Classifier, Encoded, Label
 from whence.run import Runner
 
@@ -158,7 +158,7 @@ def test_lime_finds_a_line(bag: Classifier) -> None:
     small = {word: weight / 100 for word, weight in WEIGHTS.items()}
     classifier = bag_classifier(small)
     [item] = classifier.encode([Example("x", {"text": TEXT})])
-    [made] = Runner(classifier).drive([lime_steps(Ask(item, Label(1), "delete"), n_samples=200, ridge=1e-9)])
+    [made] = Runner(classifier).drive([lime_rounds(Ask(item, Label(1), "delete"), n_samples=200, ridge=1e-9)])
     assert made.scores == pytest.approx(W / 100 / 4, abs=1e-5)
 
 

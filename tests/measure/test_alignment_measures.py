@@ -8,10 +8,10 @@ from tiny import MODELS, pairs
 from whence.data import Example
 from whence.explain.alignment import Alignment
 from whence.explain.alignments import ALIGNMENT_METHODS, PairAsk, explain_alignments, pair_asks
-from whence.measure.alignments.aorc import aorc_steps
-from whence.measure.alignments.needed import empty_share, need_in_words, without_steps
+from whence.measure.alignments.aorc import aorc_rounds
+from whence.measure.alignments.needed import empty_share, need_in_words, without_rounds
 from whence.measure.alignments.planted import planted_found
-from whence.measure.alignments.rationale import compactness, contiguity, induce_steps, quality_steps
+from whence.measure.alignments.rationale import compactness, contiguity, induce_rounds, quality_rounds
 from whence.models import Classifier, Intervention
 from whence.run import Request, Runner
 from whence.run.masks import drive_masks
@@ -46,7 +46,7 @@ def ordered(scores: np.ndarray) -> list[tuple[int, int]]:
 def test_aorc_equals_a_plain_loop(classifier: Classifier, asks: list[PairAsk]) -> None:
     scores = [some_scores(ask, i) for i, ask in enumerate(asks)]
     runner, pairs_asked = Runner(classifier), [ask.encoded for ask in asks]
-    found = drive_masks(runner, pairs_asked, [aorc_steps(ask, s) for ask, s in zip(asks, scores, strict=True)])
+    found = drive_masks(runner, pairs_asked, [aorc_rounds(ask, s) for ask, s in zip(asks, scores, strict=True)])
     for ask, s, value in zip(asks, scores, found, strict=True):
         total = 0.0
         for percent in range(0, 101, 5):
@@ -61,7 +61,9 @@ def test_induced_mask_equals_a_plain_loop(classifier: Classifier, asks: list[Pai
     runner, pairs_asked = Runner(classifier), [ask.encoded for ask in asks]
     for threshold in (0.3, 100.0):
         scores = [some_scores(ask, 10 + i) for i, ask in enumerate(asks)]
-        found = drive_masks(runner, pairs_asked, [induce_steps(ask, s, threshold) for ask, s in zip(asks, scores, strict=True)])
+        found = drive_masks(
+            runner, pairs_asked, [induce_rounds(ask, s, threshold) for ask, s in zip(asks, scores, strict=True)]
+        )
         for ask, s, kept in zip(asks, scores, found, strict=True):
             mask = np.zeros(ask.shape)
             for cell in ordered(s):
@@ -79,7 +81,7 @@ def test_quality_of_a_mask(classifier: Classifier, asks: list[PairAsk]) -> None:
     for ask, kept, quality in zip(
         asks,
         masks,
-        drive_masks(runner, pairs_asked, [quality_steps(a, m) for a, m in zip(asks, masks, strict=True)]),
+        drive_masks(runner, pairs_asked, [quality_rounds(a, m) for a, m in zip(asks, masks, strict=True)]),
         strict=True,
     ):
         assert quality is not None
@@ -88,7 +90,7 @@ def test_quality_of_a_mask(classifier: Classifier, asks: list[PairAsk]) -> None:
         rows, columns = kept.shape
         three = sum(int(kept[i : i + 2, j : j + 2].sum()) == 3 for i in range(rows - 1) for j in range(columns - 1))
         assert quality.contiguity == pytest.approx(1000 * three / max(1, (rows - 1) * (columns - 1)))
-    everything = drive_masks(runner, pairs_asked, [quality_steps(ask, np.ones(ask.shape, dtype=bool)) for ask in asks])
+    everything = drive_masks(runner, pairs_asked, [quality_rounds(ask, np.ones(ask.shape, dtype=bool)) for ask in asks])
     assert all(q is not None and q.fidelity < 1e-5 and q.label_kept == 1 and q.compactness == 100 for q in everything)
 
 
@@ -102,14 +104,14 @@ def test_a_pair_without_cells_is_not_measured(classifier: Classifier) -> None:
     [ask] = pair_asks(classifier, classifier.encode(examples))
     runner, pairs_asked = Runner(classifier), [ask.encoded]
     nothing = np.zeros(ask.shape)
-    assert drive_masks(runner, pairs_asked, [aorc_steps(ask, nothing)]) == [None]
-    assert drive_masks(runner, pairs_asked, [quality_steps(ask, nothing > 0)]) == [None]
-    assert drive_masks(runner, pairs_asked, [induce_steps(ask, nothing, 0.1)])[0].shape == (2, 0)
+    assert drive_masks(runner, pairs_asked, [aorc_rounds(ask, nothing)]) == [None]
+    assert drive_masks(runner, pairs_asked, [quality_rounds(ask, nothing > 0)]) == [None]
+    assert drive_masks(runner, pairs_asked, [induce_rounds(ask, nothing, 0.1)])[0].shape == (2, 0)
 
 
 def test_what_is_left_without_any_alignment(classifier: Classifier, asks: list[PairAsk]) -> None:
     runner, encoded = Runner(classifier), [ask.encoded for ask in asks]
-    found = drive_masks(runner, encoded, [without_steps(ask) for ask in asks])
+    found = drive_masks(runner, encoded, [without_rounds(ask) for ask in asks])
     alignments = explain_alignments(runner, encoded, ALIGNMENT_METHODS["random"])
     for ask, without, alignment in zip(asks, found, alignments, strict=True):
         assert without is not None

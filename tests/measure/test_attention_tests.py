@@ -8,7 +8,7 @@ from tiny import own_model, texts, tiny_bert
 
 from whence.data import Example
 from whence.errors import BadInput
-from whence.measure.attention_correlation import correlation_steps
+from whence.measure.attention_correlation import correlation_rounds
 from whence.measure.attention_permutation import permuted_change
 from whence.measure.attention_search import search_attention
 from whence.measure.divergence import jsd, tvd
@@ -122,7 +122,7 @@ def test_correlation_by_hand(model: Classifier) -> None:
     """Gradients by autograd with detached attention; leave-one-out by deleting words from the text."""
     example = texts()[1]
     [encoded] = model.encode([example])
-    [found] = Runner(model).drive([correlation_steps(encoded)])
+    [found] = Runner(model).drive([correlation_rounds(encoded)])
     network = model.model
     ids = torch.from_numpy(encoded.ids)[None]
     embedded = network.embeddings(ids).detach().requires_grad_()
@@ -147,5 +147,5 @@ def test_correlation_by_hand(model: Classifier) -> None:
 
 
 def test_correlation_is_not_defined_for_one_word(model: Classifier) -> None:
-    [found] = Runner(model).drive([correlation_steps(e) for e in model.encode([Example("1", {"text": "good"})])])
+    [found] = Runner(model).drive([correlation_rounds(e) for e in model.encode([Example("1", {"text": "good"})])])
     assert found[:3] == (None, None, None)

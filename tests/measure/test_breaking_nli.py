@@ -6,7 +6,7 @@ import torch
 from tiny import own_model
 
 from whence.data import Example
-from whence.measure.alignments.breaking_nli import FoundPair, f1, found_pair_steps
+from whence.measure.alignments.breaking_nli import FoundPair, f1, found_pair_rounds
 from whence.measure.alignments.plausibility import iou_row, token_f1_row, touched_words
 from whence.models.alignment import known_cells
 from whence.run import Runner
@@ -18,7 +18,7 @@ EXAMPLE = Example("1", TEXTS, "contradiction", pairs=(((13, 22), (14, 20)),))  #
 
 def played(kept: np.ndarray, gold: np.ndarray, effects: list[float]) -> FoundPair | None:
     """The steps with logits that say how much each component matters."""
-    steps = found_pair_steps(kept, gold, np.zeros(3))
+    steps = found_pair_rounds(kept, gold, np.zeros(3))
     try:
         masks = next(steps)
     except StopIteration as stop:
@@ -68,7 +68,7 @@ def test_through_a_model_it_is_the_removal_that_moves_the_logits_most() -> None:
     kept = cells((6, 5), (0, 0), (4, 4), (5, 4))
     base = Runner(classifier).predict(encoded)[0].logits
     runner, pairs_asked = Runner(classifier), encoded
-    (found,) = drive_masks(runner, pairs_asked, [found_pair_steps(kept, known_cells(encoded[0]), base)])
+    (found,) = drive_masks(runner, pairs_asked, [found_pair_rounds(kept, known_cells(encoded[0]), base)])
     parts = [cells((6, 5), (0, 0)), cells((6, 5), (4, 4), (5, 4))]
 
     def logits_of(mask: np.ndarray):  # one mask at a time, as the definition says

@@ -14,7 +14,7 @@ from whence.errors import BadInput
 from whence.explain import METHODS, explain
 from whence.measure import Judged, choose_measures
 from whence.measure.alignments.edit import edit_found, touching_edit
-from whence.measure.edit import edit_steps
+from whence.measure.edit import edit_rounds
 from whence.models import Classifier
 from whence.run import Runner
 
@@ -41,7 +41,7 @@ def values(classifier: Classifier, method: str, seed: int = 0) -> list[float]:
     encoded = classifier.encode(pairs())
     made = explain(runner, encoded, METHODS[method], hide="delete", seed=seed)
     found = runner.drive(
-        edit_steps(Judged(e, x, "delete", classifier.labels.index(x.target))) for e, x in zip(encoded, made, strict=True)
+        edit_rounds(Judged(e, x, "delete", classifier.labels.index(x.target))) for e, x in zip(encoded, made, strict=True)
     )
     return [value[0] for value in found if value is not None]
 
@@ -62,7 +62,7 @@ def test_undefined_where_words_were_only_taken_away() -> None:
     first, second = coupled(Example("a", {"text": "not witty"}, "no"), Example("b", {"text": "witty"}, "yes"))
     encoded = classifier.encode([first, second])
     made = explain(Runner(classifier), encoded, METHODS["leave_one_out"], hide="delete")
-    found = Runner(classifier).drive(edit_steps(Judged(e, x, "delete", 0)) for e, x in zip(encoded, made, strict=True))
+    found = Runner(classifier).drive(edit_rounds(Judged(e, x, "delete", 0)) for e, x in zip(encoded, made, strict=True))
     assert found == [(1.0,), None]
 
 

@@ -10,8 +10,8 @@ from tiny import texts
 
 from whence.data import Example, words
 from whence.explain import METHODS, TokenScores, explain
-from whence.measure.erasure import BINS, MEASURES, erasure_curve_steps, flip_counts
-from whence.measure.loo_tau import loo_tau_steps, rank_agreement
+from whence.measure.erasure import BINS, MEASURES, erasure_curve_rounds, flip_counts
+from whence.measure.loo_tau import loo_tau_rounds, rank_agreement
 from whence.measure.measure import Judged
 from whence.models import Classifier, Hide, Label
 from whence.run import Runner
@@ -74,7 +74,7 @@ def judged(classifier: Classifier, text: str, scores: np.ndarray, hide: Hide, ta
 
 
 def value(classifier: Classifier, name: str, case: Judged) -> float | None:
-    [found] = Runner(classifier).drive([BY_NAME[name].steps(case)])
+    [found] = Runner(classifier).drive([BY_NAME[name].rounds(case)])
     return None if found is None else found[0]
 
 
@@ -100,7 +100,7 @@ def test_the_plain_loop_sees_flips(bert: Classifier) -> None:
 def test_curve_begins_with_all_and_ends_with_nothing(bert: Classifier) -> None:
     plain = Plain(bert, TEXTS[0], "mask")
     case = judged(bert, TEXTS[0], np.arange(plain.n, dtype=float), "mask")
-    [curve] = Runner(bert).drive([erasure_curve_steps(case)])
+    [curve] = Runner(bert).drive([erasure_curve_rounds(case)])
     assert len(curve) == 21
     assert curve[0] == pytest.approx(plain.probabilities(set())[0], abs=1e-5)
     assert curve[10] == pytest.approx(plain.probabilities(set(range(plain.n // 2, plain.n)))[0], abs=1e-5)
@@ -150,7 +150,7 @@ def test_loo_tau_is_kendalls(bert: Classifier, hide: Hide) -> None:
     plain = Plain(bert, text, hide)
     effects = [plain.probabilities(set())[1] - plain.probabilities({i})[1] for i in range(plain.n)]
     scores = np.random.default_rng(0).standard_normal(plain.n)
-    [found] = Runner(bert).drive([loo_tau_steps(judged(bert, text, scores, hide, target=1))])
+    [found] = Runner(bert).drive([loo_tau_rounds(judged(bert, text, scores, hide, target=1))])
     assert found is not None
     assert found[0] == pytest.approx(kendalltau(scores, effects).statistic, abs=1e-6)
 
@@ -158,7 +158,7 @@ def test_loo_tau_is_kendalls(bert: Classifier, hide: Hide) -> None:
 def test_leave_one_out_agrees_with_itself(bert: Classifier) -> None:
     [encoded] = bert.encode([Example("x", {"text": TEXTS[1]})])
     [made] = explain(Runner(bert), [encoded], METHODS["leave_one_out"], target=Label(0), hide="mask")
-    assert Runner(bert).drive([loo_tau_steps(Judged(encoded, made, "mask", Label(0)))]) == [(pytest.approx(1.0),)]
+    assert Runner(bert).drive([loo_tau_rounds(Judged(encoded, made, "mask", Label(0)))]) == [(pytest.approx(1.0),)]
 
 
 def test_rank_agreement_by_hand() -> None:

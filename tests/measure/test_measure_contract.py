@@ -54,7 +54,7 @@ def test_what_counts_as_faithful_is_said_by_the_measures() -> None:
 @pytest.mark.parametrize("method", ["random", "gradient_l2", "input_x_gradient"])
 def test_values_are_in_range_or_undefined(classifier: Classifier, measure: Measure, method: str) -> None:
     cases = judged(classifier, method)
-    values = Runner(classifier).drive(measure.steps(case) for case in cases)
+    values = Runner(classifier).drive(measure.rounds(case) for case in cases)
     defined = [value for value in values if value is not None]
     assert len(defined) >= 3
     assert len({len(value) for value in defined}) == 1
@@ -65,7 +65,7 @@ def test_values_are_in_range_or_undefined(classifier: Classifier, measure: Measu
     assert measure.aggregate(everything).shape == ()
     twice = measure.aggregate(np.stack([everything, everything]))  # as the bootstrap calls it
     assert twice.tolist() == [pytest.approx(float(measure.aggregate(everything)))] * 2
-    again = Runner(classifier, token_budget=1).drive(measure.steps(case) for case in reversed(cases))
+    again = Runner(classifier, token_budget=1).drive(measure.rounds(case) for case in reversed(cases))
     for first, second in zip(values, reversed(again), strict=True):
         assert (first is None) == (second is None)
         assert first is None or first == pytest.approx(second, abs=1e-4)
@@ -75,7 +75,7 @@ def test_values_are_in_range_or_undefined(classifier: Classifier, measure: Measu
 def test_constant_scores_are_no_error(bert: Classifier, measure: Measure) -> None:
     for case in judged(bert, "random"):
         flat = TokenScores(**{**vars(case.explanation), "scores": (0.0,) * len(case.scores)})
-        [value] = Runner(bert).drive([measure.steps(Judged(case.encoded, flat, case.hide, case.target))])
+        [value] = Runner(bert).drive([measure.rounds(Judged(case.encoded, flat, case.hide, case.target))])
         assert value is None or np.isfinite(value).all()
         if measure.name == "loo_tau":
             assert value is None

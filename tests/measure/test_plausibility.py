@@ -45,7 +45,7 @@ def scores_for(top: Sequence[int], n: int) -> list[float]:
 
 def rows(measure: Measure, case: Judged) -> Value:
     """The per-example row; such a measure asks for no passes."""
-    steps = measure.steps(case)
+    steps = measure.rounds(case)
     requests = next(steps)
     assert requests == []
     try:

@@ -7,7 +7,7 @@ import pytest
 from tiny import examples_for
 
 from whence.models import Classifier, Intervention, Label
-from whence.run import Request, Runner, Steps
+from whence.run import Request, Rounds, Runner
 
 CLOSE = 1e-5
 
@@ -88,7 +88,7 @@ def test_requests_that_differ_are_not_confused(bert: Classifier) -> None:
 def test_generators_run_side_by_side(bert: Classifier) -> None:
     encoded = bert.encode(examples_for(bert))
 
-    def hide_until_short(e: int) -> Steps[int]:
+    def hide_until_short(e: int) -> Rounds[int]:
         """Adaptive: asks for one more pass per round, a different number of rounds for each example."""
         rounds = 0
         for n in range(e + 1):
@@ -113,7 +113,7 @@ def test_generators_are_opened_as_others_end(bert: Classifier, monkeypatch: pyte
     encoded = bert.encode(examples_for(bert))
     open_, most = 0, 0
 
-    def two_rounds(i: int) -> Steps[tuple[int, float]]:
+    def two_rounds(i: int) -> Rounds[tuple[int, float]]:
         nonlocal open_, most
         open_ += 1
         most = max(most, open_)

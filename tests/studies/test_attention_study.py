@@ -12,7 +12,7 @@ from whence.studies.attention.claims import _adversary, _uniform
 from whence.studies.attention.found import Corner
 from whence.studies.attention.models import Role, Subject
 from whence.studies.attention.paper import TABLE_5
-from whence.studies.attention.settings import Plan, settings
+from whence.studies.attention.settings import CorpusSettings, settings
 from whence.studies.kit.corpora import TITLES
 from whence.studies.study import run_study
 
@@ -89,19 +89,21 @@ def test_every_scale_has_settings_and_the_full_one_is_the_papers() -> None:
 
 def test_each_corpus_can_have_its_own_vectors() -> None:
     given = settings("small").model_copy(update={"vectors": {"sst": "fasttext.vec", "imdb": "other.vec"}})
-    subjects = {name: Subject(corpus=name, root=None, plan=plan, settings=given) for name, plan in given.corpora.items()}
+    subjects = {name: Subject(corpus=name, root=None, own=own, settings=given) for name, own in given.corpora.items()}
     assert {name: subject.vectors for name, subject in subjects.items()} == {
         "sst": "fasttext.vec", "imdb": "other.vec", "ag_news_wb": None, "newsgroups": None,
     }  # fmt: skip
     one = given.model_copy(update={"vectors": "glove.txt"})
-    sst = Subject(corpus="sst", root=None, plan=given.corpora["sst"], settings=one)
+    sst = Subject(corpus="sst", root=None, own=given.corpora["sst"], settings=one)
     assert sst.vectors == "glove.txt"
     assert sst.model_copy(update={"model": "encoder"}).vectors is None
 
 
 def rows_of(title: str, base: list[float], uniform: list[float]) -> Corner:
     """A corner whose base and uniform models have these shares of right answers on 1,000 texts."""
-    corner = Corner(Subject(corpus=title, root=None, plan=Plan(repeats=len(base), guides=False), settings=settings("small")))
+    corner = Corner(
+        Subject(corpus=title, root=None, own=CorpusSettings(repeats=len(base), guides=False), settings=settings("small"))
+    )
     gold = [i % 2 for i in range(1000)]
     for kind, several in (("base", base), ("uniform", uniform)):
         for seed, right in enumerate(several):
@@ -126,8 +128,8 @@ def test_uniform_attention_is_judged_by_an_interval_and_where_attention_helps_by
 
 def far_corner(tvd: list[float]) -> Corner:
     """One λ, a seed for each TVD; all adversaries are far. Texts differ a little."""
-    plan = Plan(seeds=1, repeats=len(tvd), guides=False, lambdas=(0.01,))
-    corner = Corner(Subject(corpus="sst", root=None, plan=plan, settings=settings("small")))
+    own = CorpusSettings(seeds=1, repeats=len(tvd), guides=False, lambdas=(0.01,))
+    corner = Corner(Subject(corpus="sst", root=None, own=own, settings=settings("small")))
     around = np.linspace(-0.01, 0.01, 500)
     for seed, value in enumerate(tvd):
         role = Role("adversary", seed, 0.01)

@@ -15,7 +15,7 @@ from whence.run import Runner
 from whence.teach import label_numbers
 from whence.teach.gradient_share import gradient_shares
 from whence.teach.objectives.divergence import divergence
-from whence.teach.salience import PRIORS, Pieces
+from whence.teach.salience import PRIORS, Tokens
 from whence.teach.salience.cache import salience
 from whence.teach.tasks import Classification
 
@@ -25,8 +25,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHENCE_CACHE", str(tmp_path / "cache"))
 
 
-def pieces_of(classifier: Classifier) -> Pieces:
-    return Pieces(classifier.encode(texts()), np.array(label_numbers(classifier, texts())))
+def tokens_of(classifier: Classifier) -> Tokens:
+    return Tokens(classifier.encode(texts()), np.array(label_numbers(classifier, texts())))
 
 
 def saved(classifier: Classifier, folder: Path) -> str:
@@ -36,8 +36,8 @@ def saved(classifier: Classifier, folder: Path) -> str:
 
 
 def test_stop_words_and_punctuation_have_no_salience(bert: Classifier) -> None:
-    pieces = pieces_of(bert)
-    for e, sigma in zip(pieces.encoded, salience("textrank_filtered", pieces, pieces), strict=True):
+    tokens = tokens_of(bert)
+    for e, sigma in zip(tokens.encoded, salience("textrank_filtered", tokens, tokens), strict=True):
         assert sigma.sum() == pytest.approx(1, abs=1e-5)
         for word, weight in zip(e.words, e.sum_to_words(sigma), strict=True):
             empty = word.lower() in ENGLISH_STOP_WORDS or not any(map(str.isalnum, word))
@@ -48,8 +48,8 @@ def test_without_stop_words_it_is_textrank(bert: Classifier) -> None:
     """A text of content words alone is ranked as TextRank ranks it."""
     [example] = [e for e in texts() if e.texts["text"] == "good"]
     encoded = bert.encode([example])
-    pieces = Pieces(encoded, np.array([0]))
-    assert np.array_equal(*(salience(name, pieces, pieces)[0] for name in ("textrank", "textrank_filtered")))
+    tokens = Tokens(encoded, np.array([0]))
+    assert np.array_equal(*(salience(name, tokens, tokens)[0] for name in ("textrank", "textrank_filtered")))
 
 
 @pytest.mark.parametrize("method", ["attention_gradient", "leave_one_out"])
@@ -57,17 +57,17 @@ def test_without_stop_words_it_is_textrank(bert: Classifier) -> None:
 def test_a_models_own_explanation_is_the_explainers(tmp_path: Path, method: str, name: str) -> None:
     torch.manual_seed(0)
     model = tiny_bert() if name == "bert" else own_model(name)
-    pieces, folder = pieces_of(model), saved(model, tmp_path / "model")
-    found = salience(method, pieces, pieces, {"model": folder})
-    explained = explain(Runner(model), pieces.encoded, METHODS[method], hide="delete")
-    for e, sigma, x in zip(pieces.encoded, found, explained, strict=True):
+    tokens, folder = tokens_of(model), saved(model, tmp_path / "model")
+    found = salience(method, tokens, tokens, {"model": folder})
+    explained = explain(Runner(model), tokens.encoded, METHODS[method], hide="delete")
+    for e, sigma, x in zip(tokens.encoded, found, explained, strict=True):
         assert sigma.sum() == pytest.approx(1, abs=1e-5)
         assert not sigma[e.field < 0].any()
         if method == "leave_one_out":  # every token of a word has the word's number
             positive = np.maximum(np.array(x.scores), 0)
             expected = np.append(positive, 0.0)[e.word]
         else:
-            gradient = PRIORS[method].score(Pieces([e], np.array([0])), pieces, model=folder)
+            gradient = PRIORS[method].score(Tokens([e], np.array([0])), tokens, model=folder)
             expected = np.where(e.field >= 0, gradient, 0.0)
             whole = np.array(x.scores)
             alone = np.bincount(e.word[e.word >= 0], minlength=e.word_count) == 1  # words of one token: no sum of signs
@@ -77,12 +77,12 @@ def test_a_models_own_explanation_is_the_explainers(tmp_path: Path, method: str,
 
 
 def test_a_model_is_asked_for_and_must_read_the_same_tokens(tmp_path: Path, bert: Classifier) -> None:
-    pieces = pieces_of(bert)
+    tokens = tokens_of(bert)
     with pytest.raises(BadInput, match="salience prior 'leave_one_out' needs a value for 'model'"):
-        salience("leave_one_out", pieces, pieces)
+        salience("leave_one_out", tokens, tokens)
     other = saved(own_model("bilstm"), tmp_path / "other")
     with pytest.raises(BadInput, match="reads other tokens"):
-        salience("leave_one_out", pieces, pieces, {"model": other})
+        salience("leave_one_out", tokens, tokens, {"model": other})
 
 
 def test_a_terms_share_of_the_gradient_is_that_of_autograd() -> None:

@@ -19,7 +19,7 @@ from whence.teach import Job, Settings, default_settings, run_job
 from whence.teach.objectives import CorpusFacts, Step, total
 from whence.teach.objectives.divergence import divergence
 from whence.teach.objectives.saloss import released_divergence
-from whence.teach.salience import Pieces
+from whence.teach.salience import Tokens
 from whence.teach.salience.cache import salience
 
 
@@ -103,9 +103,9 @@ def test_reads_the_models_own_attention(model: str, fields: str, variant: str) -
     found = total({"saloss": 1.0}, {"saloss": {"variant": variant}}, facts)(
         Step(batch, rows, facts.labels[rows], logits, attention)
     )
-    pieces = Pieces(facts.encoded, facts.labels.numpy())
+    tokens = Tokens(facts.encoded, facts.labels.numpy())
     options, scaling = ({"window": 8, "released": True}, "softmaxed") if variant == "released" else ({}, "normalised")
-    priors = salience("textrank", pieces, pieces, options, scaling)
+    priors = salience("textrank", tokens, tokens, options, scaling)
     alone = []
     for i in rows:
         [result] = Runner(classifier).run([Request(facts.encoded[i], want=frozenset({"attention"}))])
@@ -150,10 +150,10 @@ def marked_corpus() -> Corpus:
 def mean_divergence(folder: Path, corpus: Corpus, prior: str) -> float:
     classifier = Classifier.load(folder)
     facts = CorpusFacts([], classifier.encode(corpus.load("test")), torch.zeros(20, dtype=torch.long), classifier)
-    pieces = Pieces(facts.encoded, facts.labels.numpy())
+    tokens = Tokens(facts.encoded, facts.labels.numpy())
     results = Runner(classifier).run([Request(e, want=frozenset({"attention"})) for e in facts.encoded])
     found = []
-    for e, r, s in zip(facts.encoded, results, salience(prior, pieces, pieces), strict=True):
+    for e, r, s in zip(facts.encoded, results, salience(prior, tokens, tokens), strict=True):
         content = e.field >= 0
         found.append(entropy(r.extras["attention"][content], s[content] + 1e-10))
     return float(np.mean(found))
@@ -171,8 +171,8 @@ def test_on_dev_a_prior_is_the_one_fitted_on_the_training_set() -> None:
     def loss(facts: CorpusFacts) -> float:
         return total({"saloss": 1.0}, {"saloss": {"prior": "chi2"}}, facts)(step).item()
 
-    pieces = Pieces(training.encoded, training.labels.numpy())  # the dev texts are its first three
-    same_texts = salience("chi2", pieces, pieces)
+    tokens = Tokens(training.encoded, training.labels.numpy())  # the dev texts are its first three
+    same_texts = salience("chi2", tokens, tokens)
     target = torch.zeros_like(batch.input_ids, dtype=torch.float32)
     for row in range(3):
         target[row, : len(same_texts[row])] = torch.tensor(same_texts[row])

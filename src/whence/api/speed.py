@@ -12,7 +12,7 @@ from whence.data import Corpus
 from whence.explain.alignments.method import pair_asks
 from whence.models import Classifier, Encoded
 from whence.run import Runner
-from whence.run.masks import MaskSteps, drive_masks
+from whence.run.masks import MaskRounds, drive_masks
 from whence.teach import Job
 from whence.teach.job import prepared, task_for
 from whence.teach.loop import default_device
@@ -52,7 +52,7 @@ def mask_speed(classifier: Classifier, encoded: Sequence[Encoded]) -> float:
     sample = list(encoded[:: max(1, len(encoded) // PAIRS)][:PAIRS])
     asks = pair_asks(classifier, sample)
 
-    def some(shape: tuple[int, int], read: bool) -> MaskSteps[int]:
+    def some(shape: tuple[int, int], read: bool) -> MaskRounds[int]:
         if not read:
             return 0
         yield np.ones((MASKS, *shape), dtype=np.float32)

@@ -9,7 +9,7 @@ from whence.explain.explanation import TokenScores
 from whence.explain.parameters import filled
 from whence.explain.tokens import Ask, Method, Scored
 from whence.models import HIDE, Encoded, Hide, Label, Port, Target
-from whence.run import Request, Runner, Steps, Tick
+from whence.run import Request, Rounds, Runner, Tick
 
 
 def default_hide(model: Port) -> Hide:
@@ -40,10 +40,10 @@ def explain(
 
     whose = classifier.fingerprint
 
-    def one(item: Encoded) -> Steps[TokenScores]:
+    def one(item: Encoded) -> Rounds[TokenScores]:
         [base] = yield [Request(item, target=target)]
         goal = Label(base.label) if target is None else target
-        scored: Scored = yield from method.steps(Ask(item, goal, hide, seed), **values)
+        scored: Scored = yield from method.rounds(Ask(item, goal, hide, seed), **values)
         notes = {**scored.notes, **_unread(item)}
         return TokenScores(
             id=item.example.id, texts=dict(item.example.texts), spans=dict(zip(item.fields, item.spans, strict=True)),

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from whence.models import Encoded, Intervention, Label
-from whence.run import Request, Steps
+from whence.run import Request, Rounds
 
 
 class Correlation(NamedTuple):
@@ -26,7 +26,7 @@ class Correlation(NamedTuple):
     predicted: int
 
 
-def correlation_steps(encoded: Encoded) -> Steps[Correlation]:
+def correlation_rounds(encoded: Encoded) -> Rounds[Correlation]:
     text = np.flatnonzero(encoded.field >= 0)
     [base] = yield [Request(encoded, want=frozenset({"attention"}))]
     attention = base.extras["attention"]

@@ -13,7 +13,7 @@ import pyarrow as pa
 from whence.explain import TokenScores
 from whence.explain.tokens import METHODS
 from whence.measure.audited import REPEATED, Chosen, fitting
-from whence.measure.erasure import erasure_curve_steps
+from whence.measure.erasure import erasure_curve_rounds
 from whence.measure.loo_tau import rank_agreement
 from whence.measure.measure import Judged, Measure
 from whence.models import Encoded, Label
@@ -57,9 +57,9 @@ def shard_rows(
                 twice = [e for e, number in zip(shard, numbers, strict=True) if number % REPEATED == 0]
                 again = {x.id: x.scores for x in chosen.explain(runner, twice, METHODS[name], STABILITY_SEED)}
         judged = [Judged(e, x, chosen.hide, Label(labels.index(x.target))) for e, x in zip(shard, explanations, strict=True)]
-        values = {m.name: runner.drive(m.steps(j) for j in judged) for m in chosen.measures}
+        values = {m.name: runner.drive(m.rounds(j) for j in judged) for m in chosen.measures}
         # all passes of the curve are decision flip's: without it the picture would have to be paid for
-        curves = runner.drive(map(erasure_curve_steps, judged)) if "decision_flip" in values else [None] * len(judged)
+        curves = runner.drive(map(erasure_curve_rounds, judged)) if "decision_flip" in values else [None] * len(judged)
         for i, (encoded, explanation, result) in enumerate(zip(shard, explanations, base, strict=True)):
             rows.append({
                 "number": numbers[i], "method": name, "label": encoded.example.label, "predicted": labels[result.label],

@@ -14,10 +14,10 @@ import numpy as np
 
 from whence.explain.rationale import top_k
 from whence.measure.measure import Judged, Measure, Value
-from whence.run import Steps
+from whence.run import Rounds
 
 
-def edit_steps(judged: Judged) -> Steps[Value]:
+def edit_rounds(judged: Judged) -> Rounds[Value]:
     yield []
     encoded = judged.encoded
     edited = np.concatenate([encoded.example.edited_words(name) for name in encoded.fields])
@@ -37,7 +37,7 @@ MEASURES = [
         0.0,
         1.0,
         "the share of edited words",
-        edit_steps,
+        edit_rounds,
         family="counterfactual",
     ),
 ]

@@ -17,7 +17,7 @@ from jaxtyping import Int
 
 from whence.explain.tokens import Ask
 from whence.measure.measure import Judged, Measure, Value
-from whence.run import Request, Steps
+from whence.run import Request, Rounds
 
 BINS = (0.01, 0.05, 0.10, 0.20, 0.50)
 STEP = 0.05
@@ -46,7 +46,7 @@ def whole(judged: Judged) -> Request:
     return Ask(judged.encoded, judged.target, judged.hide).passing()
 
 
-def decision_flip_steps(judged: Judged) -> Steps[Value]:
+def decision_flip_rounds(judged: Judged) -> Rounds[Value]:
     order = ranking(judged)
     if not len(order):
         return None
@@ -58,7 +58,7 @@ def decision_flip_steps(judged: Judged) -> Steps[Value]:
     return (1.0,)
 
 
-def _area_steps(judged: Judged, keep_only: bool) -> Steps[Value]:
+def _area_rounds(judged: Judged, keep_only: bool) -> Rounds[Value]:
     order = ranking(judged)
     if not len(order):
         return None
@@ -67,7 +67,7 @@ def _area_steps(judged: Judged, keep_only: bool) -> Steps[Value]:
     return (base.score(judged.target) - float(np.mean([r.score(judged.target) for r in changed])),)
 
 
-def erasure_curve_steps(judged: Judged) -> Steps[list[float]]:
+def erasure_curve_rounds(judged: Judged) -> Rounds[list[float]]:
     """ŷ after hiding 0, 5, …, 100 % of the words: float[21]. For the picture; all passes are decision flip's."""
     order = ranking(judged)
     counts = [0, *(max(1, int(STEP * s * len(order) + 0.5)) if len(order) else 0 for s in range(1, round(1 / STEP) + 1))]
@@ -85,7 +85,7 @@ MEASURES = [
         0.0,
         1.0,
         "the random row",
-        decision_flip_steps,
+        decision_flip_rounds,
         family="faithfulness",
         unit="share",
     ),
@@ -98,7 +98,7 @@ MEASURES = [
         -1.0,
         1.0,
         "the random row",
-        lambda judged: _area_steps(judged, keep_only=False),
+        lambda judged: _area_rounds(judged, keep_only=False),
         family="faithfulness",
     ),
     Measure(
@@ -110,7 +110,7 @@ MEASURES = [
         -1.0,
         1.0,
         "the random row",
-        lambda judged: _area_steps(judged, keep_only=True),
+        lambda judged: _area_rounds(judged, keep_only=True),
         family="faithfulness",
     ),
 ]

@@ -10,13 +10,13 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from whence.explain.tokens import Ask
-from whence.explain.tokens.leave_one_out import leave_one_out_steps
+from whence.explain.tokens.leave_one_out import leave_one_out_rounds
 from whence.measure.measure import Judged, Measure, Value
-from whence.run import Steps
+from whence.run import Rounds
 
 
-def loo_tau_steps(judged: Judged) -> Steps[Value]:
-    effects = yield from leave_one_out_steps(Ask(judged.encoded, judged.target, judged.hide))
+def loo_tau_rounds(judged: Judged) -> Rounds[Value]:
+    effects = yield from leave_one_out_rounds(Ask(judged.encoded, judged.target, judged.hide))
     return rank_agreement(judged.scores[judged.encoded.seen], effects.scores[judged.encoded.seen])
 
 
@@ -29,5 +29,5 @@ def rank_agreement(a: np.ndarray, b: np.ndarray) -> Value:
 
 MEASURES = [
     Measure("loo_tau", "Leave-one-out τ", "Rank correlation with the effect of hiding each word alone.", "Jain & Wallace 2019",
-            "higher", -1.0, 1.0, "0", loo_tau_steps, family="faithfulness", favours="leave_one_out"),
+            "higher", -1.0, 1.0, "0", loo_tau_rounds, family="faithfulness", favours="leave_one_out"),
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from whence.explain import TokenScores
 from whence.models import Encoded, Hide, Target
-from whence.run import Steps
+from whence.run import Rounds
 
 Family = Literal["faithfulness", "plausibility", "counterfactual", "repeatability", "other"]
 Unit = Literal["number", "share"]
@@ -52,7 +52,7 @@ class Measure:
     high: float
     chance: str
     """What random scores get, in words: the random row of every table is the number."""
-    steps: Callable[[Judged], Steps[Value]]
+    rounds: Callable[[Judged], Rounds[Value]]
     aggregate: Callable[[np.ndarray], np.ndarray] = mean
     needs_highlights: bool = False
     family: Family = "other"

@@ -28,7 +28,7 @@ from jaxtyping import Bool, Float
 from whence.data import runs
 from whence.explain.rationale import check_share, top_share
 from whence.measure.measure import Family, Judged, Measure, Value
-from whence.run import Steps
+from whence.run import Rounds
 
 HIT = 0.5
 
@@ -130,13 +130,13 @@ def mean_over_keys(rows: Float[np.ndarray, "*batch examples 2"]) -> Float[np.nda
     return _ratio(sums[..., 0], sums[..., 1])
 
 
-def _steps(row: Callable[[list[Key]], tuple[float, ...]]) -> Callable[[Judged], Steps[Value]]:
-    def steps(judged: Judged) -> Steps[Value]:
+def _rounds(row: Callable[[list[Key]], tuple[float, ...]]) -> Callable[[Judged], Rounds[Value]]:
+    def rounds(judged: Judged) -> Rounds[Value]:
         yield []
         keys = marked_texts(judged)
         return row(keys) if keys else None
 
-    return steps
+    return rounds
 
 
 def plausibility_measures(share: float) -> list[Measure]:
@@ -146,14 +146,14 @@ def plausibility_measures(share: float) -> list[Measure]:
     family: Family = "plausibility"
     return [
         Measure("iou_f1", "IOU-F1", "Do the top words form the phrases that people marked? F1 of runs that overlap by half.",
-                paper, "higher", 0.0, 1.0, chance, _steps(lambda keys: iou_row(keys, share)), f1_of_means, True, family),
+                paper, "higher", 0.0, 1.0, chance, _rounds(lambda keys: iou_row(keys, share)), f1_of_means, True, family),
         Measure("token_f1", "Token-F1", "F1 of the top words against the words that people marked.",
-                paper, "higher", 0.0, 1.0, chance, _steps(lambda keys: token_f1_row(keys, share)), mean_over_keys, True,
+                paper, "higher", 0.0, 1.0, chance, _rounds(lambda keys: token_f1_row(keys, share)), mean_over_keys, True,
                 family),
         Measure("auprc", "AUPRC", "How well the scores rank the words that people marked above the others; ERASER's area.",
-                paper, "higher", 0.0, 1.0, chance, _steps(auprc_row), mean_over_keys, True, family),
+                paper, "higher", 0.0, 1.0, chance, _rounds(auprc_row), mean_over_keys, True, family),
         Measure("average_precision", "Average precision",
                 "How well the scores rank the words that people marked above the others, without lines between points.",
-                "Davis & Goadrich 2006", "higher", 0.0, 1.0, chance, _steps(average_precision_row), needs_highlights=True,
+                "Davis & Goadrich 2006", "higher", 0.0, 1.0, chance, _rounds(average_precision_row), needs_highlights=True,
                 family=family),
     ]  # fmt: skip

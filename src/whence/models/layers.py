@@ -1,4 +1,4 @@
-"""Pieces that our own architectures share. Padding never changes a number: softmaxes are masked, LSTMs end with the text."""
+"""Parts that our own architectures share. Padding never changes a number: softmaxes are masked, LSTMs end with the text."""
 
 from typing import Any, Literal
 

@@ -6,7 +6,7 @@ from whence.run.files import check_file, read_json, remove, replace_folder, whol
 from whence.run.folder import RunFolder, digest, read_rows, versions
 from whence.run.plan import DryRunner, Speed, measure_speed
 from whence.run.progress import progress
-from whence.run.runner import Paid, Request, Result, Runner, Steps, Tick
+from whence.run.runner import Paid, Request, Result, Rounds, Runner, Tick
 
 __all__ = [
     "DryRunner",
@@ -14,10 +14,10 @@ __all__ = [
     "Piece",
     "Request",
     "Result",
+    "Rounds",
     "RunFolder",
     "Runner",
     "Speed",
-    "Steps",
     "Tick",
     "cache_folder",
     "check_file",

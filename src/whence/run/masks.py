@@ -22,7 +22,7 @@ from whence.models import Encoded
 from whence.models.alignment import MaskedPairs, pair_shape
 
 if TYPE_CHECKING:
-    from whence.run.runner import Runner, Steps, Tick
+    from whence.run.runner import Rounds, Runner, Tick
 
 Masks = Float[np.ndarray, "masks premise hypothesis"]
 Logits = Float[np.ndarray, "masks labels"]
@@ -45,7 +45,7 @@ class CoAttention:
 CO_ATTENTION = CoAttention()
 Returned = TypeVar("Returned")
 MaskAsk = Masks | Slopes | CoAttention
-MaskSteps = Generator[MaskAsk, Any, Returned]
+MaskRounds = Generator[MaskAsk, Any, Returned]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +79,14 @@ class MaskedResult:
     answer: Any
 
 
-def on_pair(encoded: Encoded, steps: MaskSteps[Returned], sealed: bool = False) -> "Steps[Returned]":
+def on_pair(encoded: Encoded, rounds: MaskRounds[Returned], sealed: bool = False) -> "Rounds[Returned]":
     """The generator of one pair as one of the runner's."""
     try:
-        ask = next(steps)
+        ask = next(rounds)
         while True:
             [result] = yield [Masked(encoded, ask, sealed)]
             assert isinstance(result, MaskedResult)
-            ask = steps.send(result.answer)
+            ask = rounds.send(result.answer)
     except StopIteration as stop:
         return stop.value
 
@@ -100,14 +100,14 @@ GROUPS = 8
 def drive_masks(
     runner: "Runner",
     encoded: Sequence[Encoded],
-    steps: Sequence[MaskSteps[Returned]],
+    rounds: Sequence[MaskRounds[Returned]],
     tick: "Tick | None" = None,
     sealed: bool = False,
 ) -> list[Returned]:
     """Run one generator for each pair, pairs of like size together."""
     areas = [premise * hypothesis for premise, hypothesis in map(pair_shape, encoded)]
     order = sorted(range(len(encoded)), key=lambda i: -areas[i])
-    found = runner.drive((on_pair(encoded[i], steps[i], sealed) for i in order), tick)
+    found = runner.drive((on_pair(encoded[i], rounds[i], sealed) for i in order), tick)
     returned = dict(zip(order, found, strict=True))
     return [returned[i] for i in range(len(encoded))]
 

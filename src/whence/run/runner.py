@@ -73,8 +73,9 @@ class Result:
 
 
 Returned = TypeVar("Returned")
-Steps = Generator[list[Any], list[Any], Returned]
-"""What an explainer or measure is for one example: yields requests, is sent their results, returns its value."""
+Rounds = Generator[list[Any], list[Any], Returned]
+"""What an explainer or measure is for one example: in each round it yields requests and is sent their results; it returns its
+value. (A *step* is one of a training or of a search, never this.)"""
 
 Tick = Callable[[int], None]
 
@@ -182,16 +183,16 @@ class Runner:
                 tick(sum(waiting[key] for key, _ in batch))
         return [found[key] for key in keys]
 
-    def drive(self, steps: Iterable[Steps[Returned]], tick: Tick | None = None) -> list[Returned]:
+    def drive(self, rounds: Iterable[Rounds[Returned]], tick: Tick | None = None) -> list[Returned]:
         """Run many generators side by side: each round, the requests of all that are open are one call.
 
         Further ones are opened while few passes wait, so what waits does not grow with the number of texts. `tick` counts
         finished generators.
         """
-        coming, returned = enumerate(steps), dict[int, Returned]()
-        open_: dict[int, tuple[Steps[Returned], list[Any]]] = {}
+        coming, returned = enumerate(rounds), dict[int, Returned]()
+        open_: dict[int, tuple[Rounds[Returned], list[Any]]] = {}
 
-        def advance(i: int, one: Steps[Returned], results: list[Any] | None) -> None:
+        def advance(i: int, one: Rounds[Returned], results: list[Any] | None) -> None:
             try:
                 open_[i] = one, next(one) if results is None else one.send(results)
             except StopIteration as stop:

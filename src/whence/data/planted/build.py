@@ -1,6 +1,6 @@
-"""What every planted corpus shares: text from marked pieces, and splits of distinct examples from a seed.
+"""What every planted corpus shares: text from marked parts, and splits of distinct examples from a seed.
 
-Text is written piece by piece, and a piece may carry a mark; so the place of every planted word is known when it is written,
+Text is written part by part, and a part may carry a mark; so the place of every planted word is known when it is written,
 never searched for afterwards. Randomness comes only from `random.Random(f"{seed}/{corpus}/{split}")`, which Python
 seeds from the bytes of that string: the same seed gives the same examples in every process.
 """
@@ -13,21 +13,21 @@ from whence.data.corpus import Corpus, Rows
 from whence.data.example import Example, Task
 from whence.data.words import Span
 
-Piece = tuple[str, str]
-"""(mark, text); an empty mark says that nobody will ask where the piece went, an empty text writes nothing."""
+Marked = tuple[str, str]
+"""(mark, text); an empty mark says that nobody will ask where the part went, an empty text writes nothing."""
 
 
-def write(pieces: Iterable[Piece]) -> tuple[str, dict[str, Span]]:
-    """Join the pieces with spaces, punctuation closed up, first letter large → the text and where each mark is."""
+def write(parts: Iterable[Marked]) -> tuple[str, dict[str, Span]]:
+    """Join the parts with spaces, punctuation closed up, first letter large → the text and where each mark is."""
     text, marks = "", {}
-    for mark, piece in pieces:
-        if not piece:
+    for mark, part in parts:
+        if not part:
             continue
-        if text and piece[0] not in ",.;?!":
+        if text and part[0] not in ",.;?!":
             text += " "
         if mark:
-            marks[mark] = (len(text), len(text) + len(piece))
-        text += piece
+            marks[mark] = (len(text), len(text) + len(part))
+        text += part
     return text[:1].upper() + text[1:], marks
 
 

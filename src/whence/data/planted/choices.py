@@ -13,7 +13,7 @@ import random
 
 from whence.data.corpus import Corpus
 from whence.data.example import Example
-from whence.data.planted.build import Piece, article, planted, write
+from whence.data.planted.build import Marked, article, planted, write
 from whence.data.planted.facts import KEPT, LEAD_WORDS, LEADS, QUESTIONS, USED_BY
 from whence.errors import BadInput
 
@@ -80,15 +80,15 @@ def _make(seed: int, options: int, rng: random.Random, label: str, held: bool) -
     way = rng.choice(ways) if held else rng.choice(ways[:-1])
     who = rng.choice(LEAD_WORDS["who"])
     lead = rng.choice(LEADS).format(day=rng.choice(LEAD_WORDS["day"]), event=rng.choice(LEAD_WORDS["event"]), who=who)
-    pieces: list[Piece] = []
+    parts: list[Marked] = []
     for part in way.removesuffix("?").split():
-        pieces.append(("deciding", deciding) if part in ("{thing}", "{purpose}") else ("", part.format(lead=lead, who=who)))
-    text, marks = write([*(_closed_up(pieces)), ("", "?")])
+        parts.append(("deciding", deciding) if part in ("{thing}", "{purpose}") else ("", part.format(lead=lead, who=who)))
+    text, marks = write([*(_closed_up(parts)), ("", "?")])
     meta = {"kind": kind, "answer": answer, "held_out": ", ".join(["pair"] * held + ["template"] * (way == ways[-1]))}
     reason = reason[0].upper() + reason[1:]
     return Example("", {"question": text}, label, tuple(offered), ({"question": (marks["deciding"],)},), (reason,), (), meta)
 
 
-def _closed_up(pieces: list[Piece]) -> list[Piece]:
-    """Unmarked pieces split into words, so that `write` sees their punctuation."""
-    return [(mark, word) for mark, piece in pieces for word in ([piece] if mark else piece.split())]
+def _closed_up(parts: list[Marked]) -> list[Marked]:
+    """Unmarked parts split into words, so that `write` sees their punctuation."""
+    return [(mark, word) for mark, part in parts for word in ([part] if mark else part.split())]

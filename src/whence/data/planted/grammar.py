@@ -3,10 +3,10 @@
 A scene maps slots to words; a missing optional slot is a thing not said. Two frames: in a *state* somebody does something, with
 things of some number and colour ("An old painter with three red kites is running in the park on Monday"); in an *event* one
 person does something to another, told actively or passively ("The old lawyer was helped by the doctor"). Templates order the
-same pieces differently; those whose name starts with "held" combine devices that training shows in other combinations.
+same parts differently; those whose name starts with "held" combine devices that training shows in other combinations.
 """
 
-from whence.data.planted.build import Piece, article, write
+from whence.data.planted.build import Marked, article, write
 from whence.data.words import Span
 
 Scene = dict[str, str]
@@ -73,25 +73,25 @@ def templates(voice: str, scene: Scene, held: bool) -> list[str]:
 
 def tell(scene: Scene, voice: str, template: str) -> tuple[str, dict[str, Span]]:
     """The sentence, and where the word of each slot is in it."""
-    pieces: list[Piece] = []
+    parts: list[Marked] = []
     for part in TEMPLATES[voice][template].split():
         if part == "S":
-            pieces += _who(scene, "adjective", "subject", definite=voice != "state")
+            parts += _who(scene, "adjective", "subject", definite=voice != "state")
             if "item" in scene:
-                pieces += [("", "with"), *((slot, scene.get(slot, "")) for slot in WITH_ITEM)]
+                parts += [("", "with"), *((slot, scene.get(slot, "")) for slot in WITH_ITEM)]
         elif part == "O":
-            pieces += _who(scene, "adjective2", "object", definite=True)
+            parts += _who(scene, "adjective2", "object", definite=True)
         elif part == "place" and "place" in scene:
-            pieces += [("", "" if scene["place"].endswith("doors") else "in the"), ("place", scene["place"])]
+            parts += [("", "" if scene["place"].endswith("doors") else "in the"), ("place", scene["place"])]
         elif part == "day" and "day" in scene:
-            pieces += [("", _DAY_LEAD.get(scene["day"], "on")), ("day", scene["day"])]
+            parts += [("", _DAY_LEAD.get(scene["day"], "on")), ("day", scene["day"])]
         elif part == "verb":
-            pieces.append(("verb", scene["verb"]))
+            parts.append(("verb", scene["verb"]))
         elif part not in OPTIONAL:
-            pieces.append(("", part))
-    return write(pieces)
+            parts.append(("", part))
+    return write(parts)
 
 
-def _who(scene: Scene, adjective: str, noun: str, *, definite: bool) -> list[Piece]:
+def _who(scene: Scene, adjective: str, noun: str, *, definite: bool) -> list[Marked]:
     lead = "the" if definite else article(scene.get(adjective, scene[noun]))
     return [("", lead), (adjective, scene.get(adjective, "")), (noun, scene[noun])]

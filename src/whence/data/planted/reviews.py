@@ -16,7 +16,7 @@ import random
 
 from whence.data.corpus import Corpus
 from whence.data.example import Example
-from whence.data.planted.build import Piece, listed, planted, write
+from whence.data.planted.build import Marked, listed, planted, write
 from whence.data.planted.opinions import ADJECTIVES, ASPECTS, COPULAR, FILLER_WORDS, FILLERS, JUDGES, VERBAL, VERBS, WHOM
 
 LABELS = ("negative", "positive")
@@ -58,7 +58,7 @@ def review(seed: int, rng: random.Random, label: str, held: bool) -> Example | N
     against = LABELS[1 - LABELS.index(label)]
     sides = [label] * agreeing + [against] * opposing
     rng.shuffle(sides)
-    sentences: list[list[Piece]] = []
+    sentences: list[list[Marked]] = []
     new: set[str] = set()
     negated = False
     for aspect, (number, side) in zip(rng.sample(ASPECTS, len(sides)), enumerate(sides), strict=True):
@@ -80,12 +80,12 @@ def review(seed: int, rng: random.Random, label: str, held: bool) -> Example | N
         return None
     for filler in rng.sample(FILLERS, rng.choice((1, 1, 2) if agreeing + opposing > 1 else (1, 2))):
         words = {name: rng.choice(known) for name, known in FILLER_WORDS.items()}
-        sentences.insert(rng.randint(0, len(sentences)), [("", piece) for piece in filler.format(**words).split()])
-    pieces: list[Piece] = []
+        sentences.insert(rng.randint(0, len(sentences)), [("", part) for part in filler.format(**words).split()])
+    parts: list[Marked] = []
     for sentence in sentences:
         (mark, first), *rest = sentence
-        pieces += [(mark, first[0].upper() + first[1:]), *rest]
-    text, marks = write(pieces)
+        parts += [(mark, first[0].upper() + first[1:]), *rest]
+    text, marks = write(parts)
     if not 10 <= len(text.split()) <= MOST_WORDS:
         return None
     carrying = tuple(span for mark, span in marks.items() if mark.startswith("for"))

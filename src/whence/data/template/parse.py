@@ -30,10 +30,10 @@ class Parsed:
     rationale: str | None
 
 
-def parse_output(output: str, pieces: Sequence[tuple[str, str | None]], candidates: Sequence[str], stop: str) -> Parsed:
-    """`pieces` are the target pattern's, (text before a field, field) …, (text at the end, None)."""
-    (lead, first), (between, second), *_ = pieces
-    tail = pieces[-1][0]
+def parse_output(output: str, slots: Sequence[tuple[str, str | None]], candidates: Sequence[str], stop: str) -> Parsed:
+    """`slots` are the target pattern's, (text before a field, field) …, (text at the end, None)."""
+    (lead, first), (between, second), *_ = slots
+    tail = slots[-1][0]
     text = _without_lead(output, lead)
     if first == "rationale" and second is None:
         return Parsed(None, _told(output, lead, tail, stop))

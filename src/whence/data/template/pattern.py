@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from whence.data.words import Span
 
-Piece = tuple[str, str | None]
-"""(text, the field that follows it); the last piece of a pattern has no field."""
+Slot = tuple[str, str | None]
+"""(text, the field that follows it); the last slot of a pattern has no field."""
 
 
 @dataclass(frozen=True)
@@ -32,28 +32,28 @@ class Rendered:
 
 
 @lru_cache(maxsize=256)
-def pieces_of(pattern: str) -> tuple[Piece, ...]:
+def slots_of(pattern: str) -> tuple[Slot, ...]:
     """The pattern's text and fields in order; ValueError for a pattern that cannot be read."""
-    pieces: list[Piece] = []
+    slots: list[Slot] = []
     text = ""
     for literal, field, spec, conversion in string.Formatter().parse(pattern):
         text += literal
         if spec or conversion:
             raise ValueError(f"'{field}' is followed by ':' or '!'")
         if field is not None:
-            pieces.append((text, field))
+            slots.append((text, field))
             text = ""
-    return (*pieces, (text, None))
+    return (*slots, (text, None))
 
 
 def fields_of(pattern: str) -> tuple[str, ...]:
-    return tuple(field for _, field in pieces_of(pattern) if field is not None)
+    return tuple(field for _, field in slots_of(pattern) if field is not None)
 
 
 def filled(pattern: str, value: Callable[[str], str | Rendered]) -> Rendered:
     """The pattern with `value(field)` in the place of each field; of a rendered value, its own fields are kept."""
     done = Rendered("", {})
-    for literal, field in pieces_of(pattern):
+    for literal, field in slots_of(pattern):
         done = Rendered(done.text + literal, done.fields)
         if field is not None:
             given = value(field)

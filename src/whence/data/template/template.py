@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from whence.data.example import FIELDS, Example
 from whence.data.template.parse import Parsed, parse_output
-from whence.data.template.pattern import Rendered, fields_of, filled, pieces_of
+from whence.data.template.pattern import Rendered, fields_of, filled, slots_of
 from whence.errors import BadInput
 
 SOURCE = (*(name for names in FIELDS.values() for name in names), "choices", "rationale")
@@ -41,7 +41,7 @@ class Template:
         answered = fields_of(self.target)
         if {"label", "letter"} <= set(answered):
             raise BadInput(f"template '{self.name}': target has both label and letter; expected one of them")
-        if len(answered) > 1 and not pieces_of(self.target)[1][0]:
+        if len(answered) > 1 and not slots_of(self.target)[1][0]:
             raise BadInput(f"template '{self.name}': target has two fields with nothing between them; expected text or a space")
         for example in self.demonstrations:
             self._demonstrated(example)
@@ -92,7 +92,7 @@ class Template:
 
     def answer(self, candidate: str) -> str:
         """The target up to the end of the label `candidate`: the text that is scored when a model chooses a label."""
-        (lead, field), *_ = pieces_of(self.target)
+        (lead, field), *_ = slots_of(self.target)
         if field not in ("label", "letter"):
             raise BadInput(
                 f"template '{self.name}': its target '{self.target}' does not begin with a label, so none can be scored"
@@ -107,12 +107,12 @@ class Template:
     @property
     def after_label(self) -> str:
         """What must follow a label in the target: the delimiter before the rationale, or `stop`; "" is the end of the text."""
-        pieces = pieces_of(self.target)
-        return pieces[1][0].rstrip() if pieces[1][1] is not None else pieces[1][0] or self.stop
+        slots = slots_of(self.target)
+        return slots[1][0].rstrip() if slots[1][1] is not None else slots[1][0] or self.stop
 
     def parse(self, output: str, candidates: Sequence[str]) -> Parsed:
         """Label and rationale of a model's output; the rules are in `parse.py`."""
-        return parse_output(output, pieces_of(self.target), candidates, self.stop)
+        return parse_output(output, slots_of(self.target), candidates, self.stop)
 
     def settled(self, output: str, candidates: Sequence[str]) -> bool:
         """Whether `stop` has ended the rationale, so that a model need not go on writing."""

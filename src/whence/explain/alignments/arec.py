@@ -20,15 +20,15 @@ from dataclasses import replace
 import numpy as np
 
 from whence.errors import BadInput
-from whence.explain.alignments.co_attention import co_attention_steps
-from whence.explain.alignments.descent import Frame, Reached, descend_steps
-from whence.explain.alignments.leave_one_out import leave_one_out_steps
+from whence.explain.alignments.co_attention import co_attention_rounds
+from whence.explain.alignments.descent import Frame, Reached, descend_rounds
+from whence.explain.alignments.leave_one_out import leave_one_out_rounds
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, by_masks
 from whence.explain.alignments.neighbours import sizes, top_masks
 from whence.explain.alignments.objective import WEIGHT
-from whence.explain.alignments.relaxation import BOUND, Relaxed, relax_steps
+from whence.explain.alignments.relaxation import BOUND, Relaxed, relax_rounds
 from whence.explain.parameters import POSITIVE, STEPS, Range
-from whence.run.masks import MaskSteps
+from whence.run.masks import MaskRounds
 
 STARTS = ("relaxation", "co_attention", "leave_one_out", "empty", "random")
 ENDS = ("local_minimum", "relaxation")
@@ -38,10 +38,10 @@ AT_ONCE = 256
 """Masks that are tried in one go while cells are added."""
 
 
-def arec_steps(
+def arec_rounds(
     ask: PairAsk, steps: int, samples: int, learning_rate: float, start: float, patience: int, stream: int, starts: str,
     end: str,
-) -> MaskSteps[Cells]:  # fmt: skip
+) -> MaskRounds[Cells]:  # fmt: skip
     names = [name.strip() for name in starts.split(",")]
     if not set(names) <= set(STARTS):
         raise BadInput(f"arec: starts '{starts}'; expected some of {', '.join(STARTS)}, with commas between them")
@@ -49,27 +49,27 @@ def arec_steps(
     if end not in ENDS:
         raise BadInput(f"arec: end '{end}'; expected {' or '.join(ENDS)}")
     if "relaxation" in names or end == "relaxation":
-        relaxed = yield from relax_steps(replace(ask, seed=stream), steps, samples, learning_rate, start, patience)
+        relaxed = yield from relax_rounds(replace(ask, seed=stream), steps, samples, learning_rate, start, patience)
     notes = {"steps": float(relaxed.steps)}
     if end == "relaxation":
         mask = relaxed.last > 0
         [logits] = yield mask[None].astype(np.float32)
         return _settled(relaxed.last, _reached(ask, mask, logits), notes, ask)
     masks = yield from _start_masks(ask, names, relaxed)
-    reached = yield from descend_steps(ask, masks)
+    reached = yield from descend_rounds(ask, masks)
     if not reached.label_kept:
         return (yield from _grow(ask, Cells(relaxed.best, notes=notes)))
     return _settled(relaxed.best, reached, notes, ask)
 
 
-def _start_masks(ask: PairAsk, names: list[str], relaxed: Relaxed) -> MaskSteps[list[np.ndarray]]:
+def _start_masks(ask: PairAsk, names: list[str], relaxed: Relaxed) -> MaskRounds[list[np.ndarray]]:
     masks = []
     if "relaxation" in names:
         masks += [relaxed.best > 0, (yield from _best_top_mask(ask, relaxed.last))]
     if "co_attention" in names:
-        masks.append((yield from _best_top_mask(ask, (yield from co_attention_steps(ask)).scores)))
+        masks.append((yield from _best_top_mask(ask, (yield from co_attention_rounds(ask)).scores)))
     if "leave_one_out" in names:
-        masks.append((yield from _best_top_mask(ask, (yield from leave_one_out_steps(ask)).scores)))
+        masks.append((yield from _best_top_mask(ask, (yield from leave_one_out_rounds(ask)).scores)))
     if "empty" in names:
         masks.append(np.zeros(ask.shape, dtype=bool))
     if "random" in names:
@@ -77,7 +77,7 @@ def _start_masks(ask: PairAsk, names: list[str], relaxed: Relaxed) -> MaskSteps[
     return masks
 
 
-def _best_top_mask(ask: PairAsk, scores: np.ndarray) -> MaskSteps[np.ndarray]:
+def _best_top_mask(ask: PairAsk, scores: np.ndarray) -> MaskRounds[np.ndarray]:
     frame = Frame(ask)
     inner = scores[frame.cells]
     masks = top_masks(inner, np.append(LADDER[inner.size > LADDER], inner.size))
@@ -90,7 +90,7 @@ def _reached(ask: PairAsk, mask: np.ndarray, logits: np.ndarray) -> Reached:
     return Reached(mask, distance, distance + WEIGHT * float(sizes(mask)), int(logits.argmax()) == ask.target)
 
 
-def _grow(ask: PairAsk, cells: Cells) -> MaskSteps[Cells]:
+def _grow(ask: PairAsk, cells: Cells) -> MaskRounds[Cells]:
     """Add cells by decreasing score until the label is kept; with all of them it is."""
     order = np.flatnonzero(ask.read)[np.argsort(-cells.scores[ask.read], kind="stable")]
     ranks = np.full(ask.shape, len(order))
@@ -118,7 +118,7 @@ METHODS = [
         "The smallest and least ragged set of word pairs under which the prediction stays as it is.",
         "Jiang et al. 2021",
         "steps × samples × (forward + backward), at most",
-        by_masks(arec_steps, makes_mask=True),
+        by_masks(arec_rounds, makes_mask=True),
         {
             "steps": 12, "samples": 6, "learning_rate": 0.3, "start": 1.0, "patience": 10, "stream": 0,
             "starts": "relaxation,co_attention,leave_one_out,empty", "end": "local_minimum",

@@ -10,10 +10,10 @@ Cost: N (N + 1) / 2 forward passes for N = premise × hypothesis; every round is
 import numpy as np
 
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, by_masks
-from whence.run.masks import MaskSteps
+from whence.run.masks import MaskRounds
 
 
-def back_select_steps(ask: PairAsk) -> MaskSteps[Cells]:
+def back_select_rounds(ask: PairAsk) -> MaskRounds[Cells]:
     kept = np.ones(ask.shape, dtype=np.float32)
     left = np.argwhere(ask.read)
     scores, count = np.zeros(ask.shape), len(left)
@@ -36,6 +36,6 @@ METHODS = [
         "Word pairs in the order in which they can be done without, the least needed first.",
         "Carter et al. 2019",
         "(premise × hypothesis)² / 2 forward",
-        by_masks(back_select_steps),
+        by_masks(back_select_rounds),
     )
 ]

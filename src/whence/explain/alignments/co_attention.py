@@ -7,10 +7,10 @@ pieces and is attended to as their sum. The baseline of Jiang et al. 2021. Cost:
 """
 
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, by_masks
-from whence.run.masks import CO_ATTENTION, MaskSteps
+from whence.run.masks import CO_ATTENTION, MaskRounds
 
 
-def co_attention_steps(ask: PairAsk) -> MaskSteps[Cells]:
+def co_attention_rounds(ask: PairAsk) -> MaskRounds[Cells]:
     return Cells((yield CO_ATTENTION))
 
 
@@ -21,6 +21,6 @@ METHODS = [
         "How much the model itself aligns the two words.",
         "Parikh et al. 2016; Chen et al. 2017",
         "1 forward",
-        by_masks(co_attention_steps),
+        by_masks(co_attention_rounds),
     )
 ]

@@ -26,7 +26,7 @@ from torch import Tensor
 from whence.explain.alignments.method import PairAsk
 from whence.explain.alignments.neighbours import Many, Mask, flip_sizes, neighbours, sizes
 from whence.explain.alignments.objective import WEIGHT
-from whence.run.masks import MaskSteps, Slopes
+from whence.run.masks import MaskRounds, Slopes
 
 TRIED = 12
 """Masks that a descent tries in a round."""
@@ -80,12 +80,12 @@ class Frame:
         lost = logits.argmax(-1) != self.ask.target
         return np.linalg.norm(logits - self.ask.logits, axis=-1) + LOST * lost
 
-    def values(self, masks: Many) -> MaskSteps[Float[np.ndarray, " masks"]]:
+    def values(self, masks: Many) -> MaskRounds[Float[np.ndarray, " masks"]]:
         logits = yield self.widened(masks)
         return self.cost(logits) + WEIGHT * sizes(masks)
 
 
-def descend_steps(ask: PairAsk, starts: Sequence[np.ndarray]) -> MaskSteps[Reached]:
+def descend_rounds(ask: PairAsk, starts: Sequence[np.ndarray]) -> MaskRounds[Reached]:
     """From the given masks downhill, all side by side; the best local minimum that is found."""
     frame = Frame(ask)
     several = _distinct(np.stack([np.asarray(start, dtype=bool)[frame.cells] for start in starts]))
@@ -107,7 +107,7 @@ def descend_steps(ask: PairAsk, starts: Sequence[np.ndarray]) -> MaskSteps[Reach
     return Reached(frame.widened(best.mask[None])[0] > 0, distance, distance + WEIGHT * float(sizes(best.mask)), kept)
 
 
-def _move(frame: Frame, spots: list[Spot], count: int) -> MaskSteps[list[Spot]]:
+def _move(frame: Frame, spots: list[Spot], count: int) -> MaskRounds[list[Spot]]:
     """Try the next `count` masks around each spot; those that found a better one go there and are returned."""
     tries = [spot.waiting[:count] for spot in spots]
     for spot in spots:
@@ -125,7 +125,7 @@ def _move(frame: Frame, spots: list[Spot], count: int) -> MaskSteps[list[Spot]]:
     return moved
 
 
-def _walk(frame: Frame, start: Spot) -> MaskSteps[Spot]:
+def _walk(frame: Frame, start: Spot) -> MaskRounds[Spot]:
     """From the mask to the best of those tried around it, even uphill, several times; the best mask that was seen."""
     best, at = start, Spot(start.mask, start.value)
     changed = np.zeros((TABU, *start.mask.shape), dtype=bool)
@@ -143,7 +143,7 @@ def _walk(frame: Frame, start: Spot) -> MaskSteps[Spot]:
     return best
 
 
-def _look_around(frame: Frame, spots: list[Spot], beat: float | None = None) -> MaskSteps[None]:
+def _look_around(frame: Frame, spots: list[Spot], beat: float | None = None) -> MaskRounds[None]:
     """Line up, for every spot, the masks that could be better than it (or than `beat`), in the order of the prediction."""
     labels = len(frame.ask.logits)
     at = frame.widened(np.repeat(np.stack([spot.mask for spot in spots]), labels, axis=0))

@@ -24,7 +24,7 @@ from whence.explain.alignments.descent import Frame
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, by_masks
 from whence.explain.alignments.neighbours import Many, Mask, top_masks
 from whence.explain.parameters import STEPS
-from whence.run.masks import MaskSteps, Slopes
+from whence.run.masks import MaskRounds, Slopes
 
 LADDER = np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512])
 TRADES = 64
@@ -42,10 +42,10 @@ class Cutter:
         # argmax takes the first of equals, so a tie with a later label does not change it
         return logits[:, self.frame.ask.target] - others.max(1)
 
-    def margins(self, cuts: Many) -> MaskSteps[Float[np.ndarray, " sets"]]:
+    def margins(self, cuts: Many) -> MaskRounds[Float[np.ndarray, " sets"]]:
         return self.margin((yield self.frame.widened(~cuts)))
 
-    def gains(self, cut: Mask) -> MaskSteps[Float[np.ndarray, " cells"]]:
+    def gains(self, cut: Mask) -> MaskRounds[Float[np.ndarray, " cells"]]:
         """To first order, how much the margin falls when a cell is cut."""
         target = self.frame.ask.target
 
@@ -57,7 +57,7 @@ class Cutter:
         return slopes[0][self.frame.cells].ravel()
 
 
-def fewest_cuts_steps(ask: PairAsk, greedy: int) -> MaskSteps[Cells]:
+def fewest_cuts_rounds(ask: PairAsk, greedy: int) -> MaskRounds[Cells]:
     cutter = Cutter(Frame(ask))
     shape = cutter.frame.shape
     count = shape[0] * shape[1]
@@ -90,7 +90,7 @@ def _smaller(found: Mask | None, others: Many) -> Mask | None:
     return min(several, key=lambda mask: int(mask.sum()), default=None)
 
 
-def _greedily(cutter: Cutter, shape: tuple[int, int], most: int) -> MaskSteps[Many]:
+def _greedily(cutter: Cutter, shape: tuple[int, int], most: int) -> MaskRounds[Many]:
     """Cut the cell that the gradient likes best, look again, until the label is another."""
     cut = np.zeros(shape, dtype=bool)
     for _ in range(most):
@@ -105,7 +105,7 @@ def _greedily(cutter: Cutter, shape: tuple[int, int], most: int) -> MaskSteps[Ma
     return np.empty((0, *shape), dtype=bool)
 
 
-def _trimmed(cutter: Cutter, cut: Mask) -> MaskSteps[Mask]:
+def _trimmed(cutter: Cutter, cut: Mask) -> MaskRounds[Mask]:
     """Put cells back, one at a time, while the label stays another."""
     while True:
         cells = np.flatnonzero(cut)
@@ -117,7 +117,7 @@ def _trimmed(cutter: Cutter, cut: Mask) -> MaskSteps[Mask]:
         cut = fewer[margins.argmin()]
 
 
-def _traded(cutter: Cutter, cut: Mask) -> MaskSteps[Bool[np.ndarray, "p h"] | None]:
+def _traded(cutter: Cutter, cut: Mask) -> MaskRounds[Bool[np.ndarray, "p h"] | None]:
     """One cell less: two are put back and one other is cut, as the gradient recommends; None if no try changes the label."""
     cells, others = np.flatnonzero(cut), np.flatnonzero(~cut)
     if len(cells) < 2 or not len(others):
@@ -144,7 +144,7 @@ METHODS = [
         "The fewest word pairs that must be cut so that the model says something else.",
         "–",
         "about 2 × premise × hypothesis forward",
-        by_masks(fewest_cuts_steps, makes_mask=True),
+        by_masks(fewest_cuts_rounds, makes_mask=True),
         {"greedy": 32},
         {"greedy": STEPS},
         makes_mask=True,

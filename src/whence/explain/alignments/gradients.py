@@ -13,22 +13,22 @@ import numpy as np
 
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, by_masks
 from whence.explain.parameters import STEPS
-from whence.run.masks import MaskSteps, Slopes
+from whence.run.masks import MaskRounds, Slopes
 
 
-def gradients_at(ask: PairAsk, levels: np.ndarray) -> MaskSteps[np.ndarray]:
+def gradients_at(ask: PairAsk, levels: np.ndarray) -> MaskRounds[np.ndarray]:
     """Of the label's logit at Z = level · 1: float[levels, premise, hypothesis]."""
     masks = np.ones((len(levels), *ask.shape), dtype=np.float32) * levels[:, None, None].astype(np.float32)
     _, slopes = yield Slopes(masks, lambda logits, _: logits[:, ask.target])
     return slopes
 
 
-def gradient_steps(ask: PairAsk) -> MaskSteps[Cells]:
+def gradient_rounds(ask: PairAsk) -> MaskRounds[Cells]:
     slopes = yield from gradients_at(ask, np.ones(1))
     return Cells(slopes[0])
 
 
-def integrated_gradients_steps(ask: PairAsk, n_steps: int) -> MaskSteps[Cells]:
+def integrated_gradients_rounds(ask: PairAsk, n_steps: int) -> MaskRounds[Cells]:
     slopes = yield from gradients_at(ask, (np.arange(n_steps) + 0.5) / n_steps)
     [nothing] = yield np.zeros((1, *ask.shape), dtype=np.float32)
     scores = slopes.mean(axis=0)
@@ -43,7 +43,7 @@ METHODS = [
         "How fast the label's logit changes with the weight of the alignment.",
         "Simonyan et al. 2014",
         "1 forward + 1 backward",
-        by_masks(gradient_steps),
+        by_masks(gradient_rounds),
     ),
     AlignmentMethod(
         "integrated_gradients",
@@ -51,7 +51,7 @@ METHODS = [
         "Gradients gathered on the way from no alignment to all; adds up to the change in the label's logit.",
         "Sundararajan et al. 2017",
         "n_steps × (forward + backward)",
-        by_masks(integrated_gradients_steps),
+        by_masks(integrated_gradients_rounds),
         {"n_steps": 50},
         {"n_steps": STEPS},
     ),

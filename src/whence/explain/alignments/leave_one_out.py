@@ -9,13 +9,13 @@ speaks against the label scores below 0. Cost: premise × hypothesis forward pas
 import numpy as np
 
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, by_masks
-from whence.run.masks import MaskSteps
+from whence.run.masks import MaskRounds
 
 AT_ONCE = 1 << 20
 """Cells of all masks that are asked for in one go: bounds memory where a pair has many."""
 
 
-def leave_one_out_steps(ask: PairAsk) -> MaskSteps[Cells]:
+def leave_one_out_rounds(ask: PairAsk) -> MaskRounds[Cells]:
     scores = np.zeros(ask.shape)
     cells = np.argwhere(ask.read)
     masks = max(1, AT_ONCE // scores.size)
@@ -35,6 +35,6 @@ METHODS = [
         "What the label's logit loses when the two words may not align.",
         "Li et al. 2016",
         "premise × hypothesis forward",
-        by_masks(leave_one_out_steps),
+        by_masks(leave_one_out_rounds),
     )
 ]

@@ -13,10 +13,10 @@ import numpy as np
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, by_masks
 from whence.explain.parameters import POSITIVE, SAMPLES
 from whence.explain.tokens.lime import weighted_ridge
-from whence.run.masks import MaskSteps
+from whence.run.masks import MaskRounds
 
 
-def lime_steps(ask: PairAsk, n_samples: int, width: float, ridge: float) -> MaskSteps[Cells]:
+def lime_rounds(ask: PairAsk, n_samples: int, width: float, ridge: float) -> MaskRounds[Cells]:
     chosen = ask.generator("lime").random((n_samples, int(ask.read.sum()))) < 0.5
     chosen[0] = True
     masks = np.ones((n_samples, *ask.shape), dtype=np.float32)
@@ -35,7 +35,7 @@ METHODS = [
         "A linear model of the label's logit in the word pairs, fitted on random masks.",
         "Ribeiro et al. 2016",
         "n_samples forward",
-        by_masks(lime_steps),
+        by_masks(lime_rounds),
         {"n_samples": 1000, "width": 0.25, "ridge": 1.0},
         {"n_samples": SAMPLES, "width": POSITIVE, "ridge": POSITIVE},
         stochastic=True,

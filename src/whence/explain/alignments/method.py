@@ -19,7 +19,7 @@ from whence.explain.parameters import Range, filled
 from whence.models import Classifier, Encoded
 from whence.models.alignment import pair_shape, read_cells
 from whence.run import Runner, Tick
-from whence.run.masks import MaskSteps, Returned, drive_masks
+from whence.run.masks import MaskRounds, Returned, drive_masks
 
 
 @dataclass
@@ -81,19 +81,19 @@ class AlignmentMethod:
 
 
 def drive_asks(
-    runner: Runner, asks: Sequence[PairAsk], steps: Sequence[MaskSteps[Returned]], tick: Tick | None = None
+    runner: Runner, asks: Sequence[PairAsk], rounds: Sequence[MaskRounds[Returned]], tick: Tick | None = None
 ) -> list[Returned]:
     """Run one generator for each of the pairs, which are sealed all or none."""
-    return drive_masks(runner, [ask.encoded for ask in asks], steps, tick, bool(asks) and asks[0].sealed)
+    return drive_masks(runner, [ask.encoded for ask in asks], rounds, tick, bool(asks) and asks[0].sealed)
 
 
-def by_masks(steps: Callable[..., MaskSteps[Cells]], makes_mask: bool = False) -> Explain:
+def by_masks(rounds: Callable[..., MaskRounds[Cells]], makes_mask: bool = False) -> Explain:
     """A method from a generator for one pair, which yields masks and is sent logits. Pairs that have no cell are not asked."""
 
-    def one(ask: PairAsk, parameters: Mapping[str, Any]) -> MaskSteps[Cells]:
+    def one(ask: PairAsk, parameters: Mapping[str, Any]) -> MaskRounds[Cells]:
         if not ask.read.any():
             return Cells(np.zeros(ask.shape), np.zeros(ask.shape, dtype=bool) if makes_mask else None)
-        return (yield from steps(ask, **parameters))
+        return (yield from rounds(ask, **parameters))
 
     def explain(asks: Sequence[PairAsk], runner: Runner, tick: Tick | None, **parameters: Any) -> list[Cells]:
         return drive_asks(runner, asks, [one(ask, parameters) for ask in asks], tick)
@@ -132,7 +132,7 @@ def explain_alignments(
     ]  # fmt: skip
 
 
-def _nothing_aligned(ask: PairAsk) -> MaskSteps[np.ndarray]:
+def _nothing_aligned(ask: PairAsk) -> MaskRounds[np.ndarray]:
     """The logits when no word pair may align; those of the model as it is where there is no word pair."""
     if not ask.read.any():
         return ask.logits

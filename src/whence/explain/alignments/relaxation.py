@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from whence.explain.alignments.method import PairAsk
 from whence.explain.alignments.objective import GATES, WEIGHT, fidelity, mask_size, size
-from whence.run.masks import MaskSteps, Slopes
+from whence.run.masks import MaskRounds, Slopes
 
 LOOK_EVERY = 5
 BOUND = 10.0
@@ -32,9 +32,9 @@ class Relaxed:
     steps: int
 
 
-def relax_steps(
+def relax_rounds(
     ask: PairAsk, steps: int, samples: int, learning_rate: float, start: float, patience: int
-) -> MaskSteps[Relaxed]:
+) -> MaskRounds[Relaxed]:
     noise, base = ask.generator("arec"), torch.from_numpy(ask.logits).float()
     read = torch.from_numpy(ask.read).float()
     log_alpha = torch.full(ask.shape, start)

@@ -11,7 +11,7 @@ import regex
 
 from whence.data import Example, Span
 from whence.data.template import Parsed, Template
-from whence.data.template.pattern import pieces_of
+from whence.data.template.pattern import slots_of
 from whence.errors import BadInput
 from whence.explain.text.rationale import Part, Rationale
 from whence.models import UNCHANGED, Encoded, Generated, Intervention
@@ -74,7 +74,7 @@ def _chances(
     written: Sequence[Result],
 ) -> list[dict[str, float]]:  # fmt: skip
     """A model that decides while it explains has said them already."""
-    first = pieces_of(model.template_for(examples[0]).target)[0][1] if examples else None
+    first = slots_of(model.template_for(examples[0]).target)[0][1] if examples else None
     if first not in ("label", "letter") or not model.labels:
         return [{} for _ in examples]
     found = [output.evolution[-1] for output in (r.written for r in written) if output is not None and output.evolution]
@@ -111,7 +111,7 @@ def _places(template: Template, text: str, parsed: Parsed) -> dict[Part, Span]:
     """Where label and rationale stand in the output, in the order of the template's target."""
     found: dict[Part, Span] = {}
     at = 0
-    for number, (literal, name) in enumerate(pieces_of(template.target)):
+    for number, (literal, name) in enumerate(slots_of(template.target)):
         part: Part = "rationale" if name == "rationale" else "label"
         said = parsed.rationale if part == "rationale" else parsed.label
         if name is None or not said:

@@ -10,17 +10,17 @@ Special tokens get attention too; it is left out, not shared among the words.
 """
 
 from whence.explain.tokens.method import Ask, Method, Scored
-from whence.run import Steps
+from whence.run import Rounds
 
 NEEDS = frozenset({"attention"})
 
 
-def attention_steps(ask: Ask) -> Steps[Scored]:
+def attention_rounds(ask: Ask) -> Rounds[Scored]:
     [result] = yield [ask.passing(want=NEEDS)]
     return Scored(ask.encoded.sum_to_words(result.extras["attention"]))
 
 
-def attention_gradient_steps(ask: Ask) -> Steps[Scored]:
+def attention_gradient_rounds(ask: Ask) -> Rounds[Scored]:
     [result] = yield [ask.passing(want=frozenset({"attention", "attention_gradient"}))]
     return Scored(ask.encoded.sum_to_words(result.extras["attention"] * result.extras["attention_gradient"]))
 
@@ -32,7 +32,7 @@ METHODS = [
         "How much attention the word gets where the model reads the sentence.",
         "Bahdanau et al. 2015",
         "1 forward",
-        attention_steps,
+        attention_rounds,
         needs=NEEDS,
     ),
     Method(
@@ -41,7 +41,7 @@ METHODS = [
         "Attention times its gradient: attention that matters to the output.",
         "Serrano & Smith 2019",
         "1 forward + 1 backward",
-        attention_gradient_steps,
+        attention_gradient_rounds,
         needs=NEEDS,
     ),
 ]

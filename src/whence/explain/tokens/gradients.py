@@ -10,19 +10,19 @@ Cost: 1 forward and 1 backward pass for all four together (equal requests are as
 """
 
 from whence.explain.tokens.method import Ask, Method, Scored
-from whence.run import Steps
+from whence.run import Rounds
 
 _COLUMNS = {"input_x_gradient": 0, "gradient_sum": 1, "gradient_l1": 2, "gradient_l2": 3}
 WANT = frozenset({"gradient"})
 
 
-def gradient_steps(ask: Ask, reduction: str) -> Steps[Scored]:
+def gradient_rounds(ask: Ask, reduction: str) -> Rounds[Scored]:
     [result] = yield [ask.passing(want=WANT)]
     return Scored(ask.encoded.sum_to_words(result.extras["gradient"][:, _COLUMNS[reduction]]))
 
 
 def _method(name: str, title: str, about: str, paper: str) -> Method:
-    return Method(name, title, about, paper, "1 forward + 1 backward", lambda ask: gradient_steps(ask, name), needs=WANT)
+    return Method(name, title, about, paper, "1 forward + 1 backward", lambda ask: gradient_rounds(ask, name), needs=WANT)
 
 
 METHODS = [

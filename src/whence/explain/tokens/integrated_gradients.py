@@ -16,12 +16,12 @@ import numpy as np
 from whence.explain.parameters import STEPS, Range
 from whence.explain.tokens.method import Ask, Method, Scored
 from whence.models import Intervention
-from whence.run import Steps
+from whence.run import Rounds
 
 WANT = frozenset({"gradient"})
 
 
-def integrated_gradients_steps(ask: Ask, n_steps: int = 20, tolerance: float = 0.05, max_steps: int = 60) -> Steps[Scored]:
+def integrated_gradients_rounds(ask: Ask, n_steps: int = 20, tolerance: float = 0.05, max_steps: int = 60) -> Rounds[Scored]:
     content = ask.encoded.field >= 0
     steps, numbers = n_steps, list(range(n_steps))
     total = np.zeros(len(ask.encoded))
@@ -52,7 +52,7 @@ METHODS = [
         "Gradients gathered on the way from no words to all words; adds up to the change in probability.",
         "Sundararajan et al. 2017",
         "n_steps to max_steps × (forward + backward) + 2 forward",
-        integrated_gradients_steps,
+        integrated_gradients_rounds,
         {"n_steps": 20, "tolerance": 0.05, "max_steps": 60},
         {"n_steps": STEPS, "tolerance": Range(0, 1), "max_steps": STEPS},
         needs=frozenset({"gradient", "scale"}),

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from whence.explain.parameters import SAMPLES
 from whence.explain.tokens.coalitions import coalitions
 from whence.explain.tokens.method import Ask, Method, Scored
-from whence.run import Steps
+from whence.run import Rounds
 
 
 def shapley_regression(
@@ -36,7 +36,7 @@ def shapley_regression(
     return equal + np.linalg.lstsq(left, root * (values - empty - equal * z.sum(axis=1)), rcond=None)[0]
 
 
-def kernel_shap_steps(ask: Ask, n_samples: int = 256) -> Steps[Scored]:
+def kernel_shap_rounds(ask: Ask, n_samples: int = 256) -> Rounds[Scored]:
     seen = np.flatnonzero(ask.encoded.seen)
     scores = np.zeros(ask.encoded.word_count)
     nothing = np.zeros(ask.encoded.word_count, dtype=bool)
@@ -63,7 +63,7 @@ METHODS = [
         "Shapley values: a fair share of the probability for every word.",
         "Lundberg & Lee 2017",
         "at most n_samples + 2 forward",
-        kernel_shap_steps,
+        kernel_shap_rounds,
         {"n_samples": 256},
         {"n_samples": SAMPLES},
         stochastic=True,

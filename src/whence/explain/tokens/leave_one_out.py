@@ -8,10 +8,10 @@ Words that the model never read (beyond its limit) score 0. Cost: 1 + (number of
 import numpy as np
 
 from whence.explain.tokens.method import Ask, Method, Scored
-from whence.run import Steps
+from whence.run import Rounds
 
 
-def leave_one_out_steps(ask: Ask) -> Steps[Scored]:
+def leave_one_out_rounds(ask: Ask) -> Rounds[Scored]:
     seen = np.flatnonzero(ask.encoded.seen)
     everything = np.ones(ask.encoded.word_count, dtype=bool)
     without = [ask.keeping(everything & (np.arange(len(everything)) != i)) for i in seen]
@@ -28,6 +28,6 @@ METHODS = [
         "What the probability loses when the word is hidden.",
         "Robnik-Šikonja & Kononenko 2008; Li et al. 2016",
         "1 + words forward",
-        leave_one_out_steps,
+        leave_one_out_rounds,
     ),
 ]

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float
 from whence.explain.parameters import POSITIVE, SAMPLES
 from whence.explain.tokens.coalitions import coalitions
 from whence.explain.tokens.method import Ask, Method, Scored
-from whence.run import Steps
+from whence.run import Rounds
 
 SHORT = 24
 """Words up to which Kernel SHAP's coalitions serve better than draws of LIME's own."""
@@ -59,7 +59,7 @@ def weighted_ridge(
     return np.linalg.solve(a.T @ a + ridge * np.eye(a.shape[1]), a.T @ b)
 
 
-def lime_steps(ask: Ask, n_samples: int = 256, width: float = 25.0, ridge: float = 1.0) -> Steps[Scored]:
+def lime_rounds(ask: Ask, n_samples: int = 256, width: float = 25.0, ridge: float = 1.0) -> Rounds[Scored]:
     seen = np.flatnonzero(ask.encoded.seen)
     scores = np.zeros(ask.encoded.word_count)
     if not len(seen):
@@ -82,7 +82,7 @@ METHODS = [
         "A linear model of the classifier around this text, fitted on random hidings.",
         "Ribeiro et al. 2016",
         "at most n_samples + 2 forward",
-        lime_steps,
+        lime_rounds,
         {"n_samples": 256, "width": 25.0, "ridge": 1.0},
         {"n_samples": SAMPLES, "width": POSITIVE, "ridge": POSITIVE},
         stochastic=True,

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from whence.explain.parameters import Range
 from whence.models import UNCHANGED, Encoded, Hide, Intervention, Target
-from whence.run import Request, Result, Steps
+from whence.run import Request, Result, Rounds
 
 
 @dataclass
@@ -53,14 +53,14 @@ class Ask:
 
 @dataclass(frozen=True)
 class Method:
-    """One registered explainer. `steps(ask, **parameters)` makes the generator."""
+    """One registered explainer. `rounds(ask, **parameters)` makes the generator."""
 
     name: str
     title: str
     about: str
     paper: str
     cost: str
-    steps: Callable[..., Steps[Scored]]
+    rounds: Callable[..., Rounds[Scored]]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Names and defaults."""
     ranges: Mapping[str, Range] = field(default_factory=dict)

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from whence.explain.alignments.method import PairAsk
-from whence.run.masks import MaskSteps
+from whence.run.masks import MaskRounds
 
 SHARES = tuple(range(0, 101, 5))
 """In percent."""
@@ -30,7 +30,7 @@ def keeping_best(ask: PairAsk, order: np.ndarray, counts: np.ndarray) -> Bool[np
     return (ranks < counts[:, None]).reshape(len(counts), *ask.shape)
 
 
-def aorc_steps(ask: PairAsk, scores: Float[np.ndarray, "premise hypothesis"]) -> MaskSteps[float | None]:
+def aorc_rounds(ask: PairAsk, scores: Float[np.ndarray, "premise hypothesis"]) -> MaskRounds[float | None]:
     order = best_first(ask, scores)
     if not len(order):
         return None

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from whence.explain.alignments.rectangles import components
-from whence.run.masks import MaskSteps
+from whence.run.masks import MaskRounds
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ def f1(kept: Bool[np.ndarray, "*cells"], gold: Bool[np.ndarray, "*cells"]) -> fl
     return 2 * int((kept & gold).sum()) / total if total else 0.0
 
 
-def found_pair_steps(
+def found_pair_rounds(
     kept: Bool[np.ndarray, "premise hypothesis"],
     gold: Bool[np.ndarray, "premise hypothesis"],
     logits: Float[np.ndarray, " labels"],
-) -> MaskSteps[FoundPair | None]:
+) -> MaskRounds[FoundPair | None]:
     """For one pair: yields the masks that lack one component, is sent their logits; `logits` are those without a mask."""
     if not gold.any():
         return None

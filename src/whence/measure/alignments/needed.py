@@ -14,7 +14,7 @@ import numpy as np
 
 from whence.explain.alignment import Alignment
 from whence.explain.alignments.method import PairAsk
-from whence.run.masks import MaskSteps
+from whence.run.masks import MaskRounds
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Without:
     fidelity: float
 
 
-def without_steps(ask: PairAsk) -> MaskSteps[Without | None]:
+def without_rounds(ask: PairAsk) -> MaskRounds[Without | None]:
     """None for a pair without cells."""
     if not ask.read.any():
         return None

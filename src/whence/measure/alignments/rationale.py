@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float
 
 from whence.explain.alignments.method import PairAsk
 from whence.measure.alignments.aorc import best_first, keeping_best
-from whence.run.masks import MaskSteps
+from whence.run.masks import MaskRounds
 
 MARGIN = 0.1
 """Added to AREC's fidelity to get the threshold of the others."""
@@ -36,7 +36,7 @@ class MaskQuality:
     label_kept: float
 
 
-def quality_steps(ask: PairAsk, kept: Bool[np.ndarray, "premise hypothesis"]) -> MaskSteps[MaskQuality | None]:
+def quality_rounds(ask: PairAsk, kept: Bool[np.ndarray, "premise hypothesis"]) -> MaskRounds[MaskQuality | None]:
     """None for a pair without cells."""
     if not ask.read.any():
         return None
@@ -60,9 +60,9 @@ def contiguity(kept: Bool[np.ndarray, "premise hypothesis"]) -> float:
     return 1000 * float((windows == 3).mean()) if windows.size else 0.0
 
 
-def induce_steps(
+def induce_rounds(
     ask: PairAsk, scores: Float[np.ndarray, "premise hypothesis"], threshold: float
-) -> MaskSteps[Bool[np.ndarray, "premise hypothesis"]]:
+) -> MaskRounds[Bool[np.ndarray, "premise hypothesis"]]:
     """The mask that the scores stand for at this fidelity."""
     order = best_first(ask, scores)
     start, block = 0, FIRST_BLOCK

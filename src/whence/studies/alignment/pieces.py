@@ -12,11 +12,11 @@ from whence.data import Example
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments, pair_asks
 from whence.explain.alignments.rectangles import components
 from whence.explain.roles import has_match, predict_with_roles, roles_from_parses
-from whence.measure.alignments.aorc import aorc_steps
-from whence.measure.alignments.breaking_nli import FoundPair, found_pair_steps
+from whence.measure.alignments.aorc import aorc_rounds
+from whence.measure.alignments.breaking_nli import FoundPair, found_pair_rounds
 from whence.measure.alignments.planted import planted_found
 from whence.measure.alignments.plausibility import iou_row, token_f1_row, touched_words
-from whence.measure.alignments.rationale import MARGIN, induce_steps, quality_steps
+from whence.measure.alignments.rationale import MARGIN, induce_rounds, quality_rounds
 from whence.models import Classifier, Encoded, Intervention
 from whence.models.alignment import known_cells, pair_shape
 from whence.run import Request, Result, Runner
@@ -142,16 +142,16 @@ def explain(subject: Subject, corpus: str, method: str, numbers: list[int], fide
     else:
         assert fidelity is not None, "a rationale is induced at AREC's fidelity"
         thresholds = [fidelity[e.example.id] + MARGIN for e in encoded]
-        kept = drive_masks(runner, encoded, [induce_steps(*one) for one in zip(asks, scores, thresholds, strict=True)])
+        kept = drive_masks(runner, encoded, [induce_rounds(*one) for one in zip(asks, scores, thresholds, strict=True)])
     gold = [
         known_cells(e) if corpus in PAIRED_CORPORA else np.zeros(ask.shape, dtype=bool)
         for e, ask in zip(encoded, asks, strict=True)
     ]
     measured = zip(
         encoded, alignments, kept, gold,
-        drive_masks(runner, encoded, [aorc_steps(*one) for one in zip(asks, scores, strict=True)]),
-        drive_masks(runner, encoded, [quality_steps(*one) for one in zip(asks, kept, strict=True)]),
-        drive_masks(runner, encoded, [found_pair_steps(k, g, ask.logits) for k, g, ask in zip(kept, gold, asks, strict=True)]),
+        drive_masks(runner, encoded, [aorc_rounds(*one) for one in zip(asks, scores, strict=True)]),
+        drive_masks(runner, encoded, [quality_rounds(*one) for one in zip(asks, kept, strict=True)]),
+        drive_masks(runner, encoded, [found_pair_rounds(k, g, ask.logits) for k, g, ask in zip(kept, gold, asks, strict=True)]),
         runner.predict(encoded), strict=True,
     )  # fmt: skip
     return [

@@ -42,7 +42,7 @@ def _uniform(corner: Corner) -> Iterator[Claim]:
 
 
 def _guides(corner: Corner) -> Iterator[Claim]:
-    if not corner.plan.guides:
+    if not corner.own.guides:
         return
     values = {kind: corner.f1(kind) for kind in GUIDES}
     uniform, trained, base, _ = (float(np.mean(several)) for several in values.values())
@@ -69,7 +69,7 @@ def _leaks(corner: Corner) -> Iterator[Claim]:
     """Ours: what the paper's diagnostic rests on. A guide that tells the label by other ways than words proves nothing."""
     for kind, title in corner.control().items():
         if kind.endswith(SHUFFLED):
-            shuffled, uniform = (corner.runs(k, seeds=corner.plan.leaks) for k in (kind, "mlp-uniform"))
+            shuffled, uniform = (corner.runs(k, seeds=corner.own.leaks) for k in (kind, "mlp-uniform"))
             gain = score_difference(shuffled, uniform, f1_of(1))
             yield claim(
                 f"{corner.title}: {title.lower()} within each text, guides an MLP no better than uniform weights (control)",
@@ -85,7 +85,7 @@ def _means(rows: Rows, column: str, scale: float = 1.0) -> Estimate:
 
 def _adversary(corner: Corner) -> Iterator[Claim]:
     """Each adversary by itself: at one λ some seeds jump to far attention and others do not."""
-    if not corner.plan.lambdas:
+    if not corner.own.lambdas:
         return
     rows = {role: corner.rows["against", role][0] for role in corner.adversaries() if role.kind == "adversary"}
     means = {role: (float(np.mean(row["tvd"])), float(np.mean(row["jsd"]))) for role, row in rows.items()}
@@ -104,7 +104,7 @@ def _adversary(corner: Corner) -> Iterator[Claim]:
         {f"two-class TVD < {OLD_SAME} of some adversary": two_class < OLD_SAME,
          f"two-class TVD < {OLD_SAME}, mean over the seeds of one λ": bool(at_one)},
     )  # fmt: skip
-    if corner.plan.cuts:
+    if corner.own.cuts:
         practised = corner.against_base("adversary-cuts", corner.subject.settings.cuts_lambda)
         jsd, tvd = _means(practised, "jsd"), _means(practised, "tvd", 0.5)
         yield claim(

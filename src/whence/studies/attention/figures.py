@@ -43,8 +43,8 @@ def _violins(row: dict[str, Any], values: Any, labels: list[str]) -> list[dict[s
 def _tradeoffs(found: Found) -> list[Figure]:
     """Means over test texts. Line: adversaries over λ (printed), mean over seeds; ▲ other seeds, ■ uniform attention, +
     per-instance adversary, ◆ adversaries that practised on cut texts, too (one for each seed)."""
-    whole = [_tradeoff(c, None) for c in found.corners if c.plan.lambdas]
-    by_class = [_tradeoff(c, label) for c in found.corners if c.plan.lambdas for label in c.subject.open().labels]
+    whole = [_tradeoff(c, None) for c in found.corners if c.own.lambdas]
+    by_class = [_tradeoff(c, label) for c in found.corners if c.own.lambdas for label in c.subject.open().labels]
     named = (("figure5", "Figure 5: how much prediction does a change of attention cost?", whole),
              ("figure6", "Figure 6: the same by gold label", by_class))  # fmt: skip
     about = caption(_tradeoffs, found)
@@ -58,13 +58,13 @@ def _tradeoff(corner: Corner, label: str | None) -> dict[str, Any]:
         return tvd, jsd
 
     curve = []
-    for strength in corner.plan.lambdas:
+    for strength in corner.own.lambdas:
         tvd, jsd = np.mean([means(row) for row in corner.against_base("adversary", strength)], axis=0)
         curve.append({"lambda": strength, "tvd": float(tvd), "jsd": float(jsd)})
     *seeds, uniform = corner.rows["seeds"]
     marks = [("seed", "other seeds", row) for row in seeds]
     marks += [("uniform", "uniform", uniform), ("adversary", "per-instance adversary", corner.rows["search"][0])]
-    if corner.plan.cuts:
+    if corner.own.cuts:
         practised = corner.against_base("adversary-cuts", corner.subject.settings.cuts_lambda)
         marks += [("practised", "adversary on cut texts, too", row) for row in practised]
     return {

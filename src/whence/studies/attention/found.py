@@ -29,7 +29,7 @@ class Corner:
     """One corpus and one family of models."""
 
     def __init__(self, subject: Subject) -> None:
-        self.subject, self.plan, self.title = subject, subject.plan, subject.title
+        self.subject, self.own, self.title = subject, subject.own, subject.title
         self.rows: dict[Any, Rows] = {}
         """By the name of a test, or by (what was done, role)."""
 
@@ -56,7 +56,7 @@ class Corner:
                     tuple(r) for r in self.roles() if r.kind == "base" or (r.kind in ("uniform", "adversary") and not r.seed)
                 ]
                 last["planted"] = self._piece("planted", pieces.planted_mass, roles=several, seed=0)
-            if self.plan.lambdas:
+            if self.own.lambdas:
                 strength = self.subject.settings.guide_lambda
                 last["picture"] = self._piece("picture", pieces.picture, seed=0, strength=strength)
         return stages
@@ -64,48 +64,46 @@ class Corner:
     @property
     def size(self) -> str:
         """What a caption says about the corpus."""
-        plan = self.plan
-        cut = ", ".join(f"{split} {n:,}" for split, n in (("train", plan.train), ("test", plan.test)) if n) or "all examples"
-        long = f", texts up to {plan.longest} words" if plan.longest else ""
-        return f"{self.title}: {cut}{long}, {plan.repeats} seed{'s' if plan.repeats > 1 else ''}"
+        own = self.own
+        cut = ", ".join(f"{split} {n:,}" for split, n in (("train", own.train), ("test", own.test)) if n) or "all examples"
+        long = f", texts up to {own.longest} words" if own.longest else ""
+        return f"{self.title}: {cut}{long}, {own.repeats} seed{'s' if own.repeats > 1 else ''}"
 
     def _piece(self, name: str, work: Any, **arguments: Any) -> Piece:
         return Piece(f"{self.subject.name}-{name}", work, {"subject": self.subject, **arguments})
 
     def roles(self) -> list[Role]:
         """Of a transformer, whose attention is the [CLS] row, the tests that make sense."""
-        plan, seeds = self.plan, range(self.plan.repeats)
+        own, seeds = self.own, range(self.own.repeats)
         if not self.subject.ours:
             return [Role("base", 0), Role("base", 1), Role("uniform", 0), *self.adversaries()]
-        kinds: list[Kind] = [*GUIDES, "uniform"] if plan.guides else ["uniform"]
-        roles = [Role("base", seed) for seed in range(max(plan.seeds, plan.leaks))]
+        kinds: list[Kind] = [*GUIDES, "uniform"] if own.guides else ["uniform"]
+        roles = [Role("base", seed) for seed in range(max(own.seeds, own.leaks))]
         roles += [Role(kind, seed) for seed in seeds for kind in kinds] + self.adversaries()
-        needed = [Role(kind, seed) for kind in self.control() for seed in range(plan.leaks)]
+        needed = [Role(kind, seed) for kind in self.control() for seed in range(own.leaks)]
         needed += [Role(whose, r.seed, self.subject.strength(whose)) for r in needed
                    if (whose := GUIDED_BY.get(r.kind)) in ADVERSARIES]  # fmt: skip
         return list(dict.fromkeys(roles + needed))
 
     def control(self) -> dict[Kind, str]:
         """Guides of the control, with their titles."""
-        return {
-            kind: title for kind, title in CONTROL.items() if self.plan.leaks and (self.plan.cuts or "practised" not in kind)
-        }
+        return {kind: title for kind, title in CONTROL.items() if self.own.leaks and (self.own.cuts or "practised" not in kind)}
 
     def adversaries(self) -> list[Role]:
-        plan, seeds = self.plan, range(self.plan.repeats)
+        own, seeds = self.own, range(self.own.repeats)
         if not self.subject.ours:
-            return [Role("adversary", 0, strength) for strength in plan.encoder_lambdas]
-        found = [Role("adversary", seed, strength) for seed in seeds for strength in plan.lambdas]
+            return [Role("adversary", 0, strength) for strength in own.encoder_lambdas]
+        found = [Role("adversary", seed, strength) for seed in seeds for strength in own.lambdas]
         return found + [Role(kind, s, self.subject.strength(kind)) for kind in self.others() for s in seeds]
 
     def others(self) -> list[Kind]:
         """Adversaries that are trained in another way than the paper's."""
-        asked: dict[Kind, bool] = {"adversary-train-loss": self.plan.by_train_loss, "adversary-cuts": bool(self.plan.cuts)}
+        asked: dict[Kind, bool] = {"adversary-train-loss": self.own.by_train_loss, "adversary-cuts": bool(self.own.cuts)}
         return [kind for kind, wanted in asked.items() if wanted]
 
     def runs(self, kind: Kind, strength: float = 0.0, seeds: int | None = None) -> Rows:
         """The scores of each seed of the tests."""
-        roles = [Role(kind, seed, strength) for seed in range(seeds or self.plan.repeats)]
+        roles = [Role(kind, seed, strength) for seed in range(seeds or self.own.repeats)]
         return [self.rows["trained", role][0] for role in roles if ("trained", role) in self.rows]
 
     def f1(self, kind: Kind, strength: float = 0.0) -> list[float]:
@@ -113,11 +111,11 @@ class Corner:
 
     def against_base(self, kind: Kind, strength: float) -> Rows:
         """Adversary and base model of the same seed; one row for each seed."""
-        return [self.rows["against", Role(kind, seed, strength)][0] for seed in range(self.plan.repeats)]
+        return [self.rows["against", Role(kind, seed, strength)][0] for seed in range(self.own.repeats)]
 
     def sweep(self) -> list[dict[str, Any]]:
         """The paper's adversaries at each λ."""
-        return [self.adversary("adversary", strength) for strength in self.plan.lambdas]
+        return [self.adversary("adversary", strength) for strength in self.own.lambdas]
 
     def adversary(self, kind: Kind, strength: float) -> dict[str, Any]:
         """F1, TVD and JSD, mean over test texts, of every seed. The paper's TVD, and so ours beside it, is halved."""
@@ -139,17 +137,17 @@ class Found:
         """What captions say of the settings."""
         return {
             "sizes": "; ".join(corner.size for corner in self.corners),
-            "copies": ", ".join(f"{c.plan.cuts} for each of {c.title}" for c in self.corners if c.plan.cuts) or "not run",
+            "copies": ", ".join(f"{c.own.cuts} for each of {c.title}" for c in self.corners if c.own.cuts) or "not run",
             "encoders": "; ".join(
-                f"{Path(c.subject.model).name} on {c.title}, train {c.plan.encoder_train or 'all'}" for c in self.encoders
+                f"{Path(c.subject.model).name} on {c.title}, train {c.own.encoder_train or 'all'}" for c in self.encoders
             ),
         }
 
 
 def work(context: Context) -> Found:
     given: AttentionSettings = context.settings
-    subjects = [Subject(corpus=name, root=context.root, plan=plan, settings=given) for name, plan in given.corpora.items()]
-    encoders = [s.model_copy(update={"model": given.encoder}) for s in subjects if given.encoder and s.plan.encoder_lambdas]
+    subjects = [Subject(corpus=name, root=context.root, own=own, settings=given) for name, own in given.corpora.items()]
+    encoders = [s.model_copy(update={"model": given.encoder}) for s in subjects if given.encoder and s.own.encoder_lambdas]
     corners = [Corner(subject) for subject in subjects + encoders]
     for stage in zip(*(corner.ask() for corner in corners), strict=True):
         asked = {(i, key): piece for i, several in enumerate(stage) for key, piece in several.items()}

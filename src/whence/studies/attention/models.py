@@ -10,7 +10,7 @@ from whence.data import Corpus, Example
 from whence.data.cuts import with_cuts
 from whence.models import UNCHANGED, Classifier, Encoded, Intervention
 from whence.run import Request, Runner
-from whence.studies.attention.settings import AttentionSettings, Plan
+from whence.studies.attention.settings import AttentionSettings, CorpusSettings
 from whence.studies.kit.corpora import SUBSET_SEED, TITLES, opened
 from whence.studies.kit.models import Trained, trained
 from whence.teach import Job, Settings, default_settings
@@ -47,7 +47,7 @@ class Subject(BaseModel):
     corpus: str
     root: str | None
     model: str = "bilstm"
-    plan: Plan
+    own: CorpusSettings
     settings: AttentionSettings
 
     @property
@@ -64,9 +64,9 @@ class Subject(BaseModel):
         return self.model == "bilstm"
 
     def trained(self, role: Role) -> Trained:
-        given, plan = self.settings, self.plan
+        given, own = self.settings, self.own
         model = "mlp" if role.kind.startswith("mlp") else self.model
-        options = {**given.options, "min_count": plan.min_count} if self.ours else {}
+        options = {**given.options, "min_count": own.min_count} if self.ours else {}
         chosen: dict[str, Any] = {**default_settings(model), "seed": role.seed, "epochs": self._epochs(role)}
         guide, corpus, vectors = None, self.open(), self.vectors
         if self.ours:
@@ -82,7 +82,7 @@ class Subject(BaseModel):
                        "options": {"adversary": {"base": str(base), "divergence": 2 * role.strength}}}  # fmt: skip
         if role.kind == "adversary-cuts":
             model, vectors, options = str(base / "model"), None, {}
-            corpus = with_cuts(corpus, plan.cuts, SUBSET_SEED)
+            corpus = with_cuts(corpus, own.cuts, SUBSET_SEED)
             chosen["warmup"] = given.cuts_warmup
         job = Job(data=self.corpus, model=model, vectors=vectors, options=options, guide=guide,
                   guide_shuffled=role.kind.endswith(SHUFFLED), settings=Settings(**chosen))  # fmt: skip
@@ -102,14 +102,12 @@ class Subject(BaseModel):
             return self.settings.encoder_epochs
         if role.kind == "adversary-cuts":
             return self.settings.cuts_epochs
-        adversary = self.plan.adversary_epochs or self.settings.adversary_epochs
+        adversary = self.own.adversary_epochs or self.settings.adversary_epochs
         return adversary if role.kind in ADVERSARIES else self.settings.epochs
 
     def open(self) -> Corpus:
-        plan = self.plan
-        return opened(
-            self.corpus, self.root, plan.train if self.ours else plan.encoder_train, plan.dev, plan.test, plan.longest
-        )
+        own = self.own
+        return opened(self.corpus, self.root, own.train if self.ours else own.encoder_train, own.dev, own.test, own.longest)
 
     def test(self, limit: int | None = None) -> list[Example]:
         return self.open().load("test", limit, SUBSET_SEED)

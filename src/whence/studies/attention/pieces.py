@@ -6,7 +6,7 @@ import numpy as np
 
 from whence.data import Example
 from whence.data.words import word_spans
-from whence.measure.attention_correlation import correlation_steps
+from whence.measure.attention_correlation import correlation_rounds
 from whence.measure.attention_permutation import permuted_change
 from whence.measure.attention_search import Found, search_attention
 from whence.measure.divergence import jsd, tvd
@@ -52,7 +52,7 @@ def compare(subject: Subject, base: tuple[Any, ...], others: list[tuple[Any, ...
 
 def search(subject: Subject, seed: int) -> Rows:
     """Jain & Wallace's search and permutations on the base model: one row with a value for each text."""
-    examples = subject.test(subject.plan.searched)
+    examples = subject.test(subject.own.searched)
     with progress("searching", len(examples)) as tick:
         readout, found = _searched(subject, seed, examples, tick)
     moved = permuted_change(readout, [e.id for e in examples], seed, subject.settings.permutations)
@@ -71,11 +71,11 @@ def _searched(subject: Subject, seed: int, examples: list[Example], tick: Any = 
 
 def correlate(subject: Subject, seed: int) -> Rows:
     """Rank correlations of attention, gradients and leave-one-out: one row for each text; NaN where not defined."""
-    examples = subject.test(subject.plan.correlated)
+    examples = subject.test(subject.own.correlated)
     classifier = subject.classifier(Role("base", seed))
     runner = Runner(classifier, token_budget=8192)
     with progress("correlating", len(examples)) as tick:
-        found = runner.drive([correlation_steps(e) for e in classifier.encode(examples)], tick)
+        found = runner.drive([correlation_rounds(e) for e in classifier.encode(examples)], tick)
     rows = []
     for one in found:
         row: dict[str, Any] = {"predicted": classifier.labels[one.predicted]}
@@ -87,7 +87,7 @@ def correlate(subject: Subject, seed: int) -> Rows:
 
 def planted_mass(subject: Subject, roles: list[tuple[Any, ...]], seed: int) -> Rows:
     """How much attention the words get that are the reason, under each model and under the per-instance adversary."""
-    examples = [e for e in subject.test(subject.plan.searched) if e.highlights]
+    examples = [e for e in subject.test(subject.own.searched) if e.highlights]
     rows = []
     for role in roles:
         read = read_model(subject, Role(*role), examples)
@@ -108,7 +108,7 @@ def picture(subject: Subject, seed: int, strength: float) -> Rows:
 
     Of middling length, and such that the search moved its attention far: the case that the two papers argue about.
     """
-    examples = [e for e in subject.test(subject.plan.searched) if 8 <= len(word_spans(e.texts["text"])) <= 40]
+    examples = [e for e in subject.test(subject.own.searched) if 8 <= len(word_spans(e.texts["text"])) <= 40]
     base = read_model(subject, Role("base", seed), examples)
     trained = read_model(subject, Role("adversary", seed, strength), examples)
     _, found = _searched(subject, seed, examples)

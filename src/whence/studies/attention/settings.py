@@ -13,7 +13,7 @@ from whence.studies.kit.corpora import TITLES
 from whence.studies.study import Scale
 
 
-class Plan(BaseModel):
+class CorpusSettings(BaseModel):
     """One corpus. None: all of it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -47,7 +47,7 @@ class Plan(BaseModel):
 
 class AttentionSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    corpora: dict[str, Plan]
+    corpora: dict[str, CorpusSettings]
     vectors: str | dict[str, str] | None = None
     """A file of word vectors to start from (`--set vectors=FILE`), or one for each corpus (`--set 'vectors={"sst": "FILE"}'`).
     The paper's: fastText's of Simple Wikipedia (300 dimensions), and for MIMIC vectors learned on it."""
@@ -75,18 +75,18 @@ class AttentionSettings(BaseModel):
 
 def settings(scale: Scale) -> AttentionSettings:
     if scale == "smoke":
-        reviews = Plan(train=4000, dev=400, test=400, repeats=1, lambdas=(0.0, 1e-3, 1e-2), correlated=100, leaks=3,
-                       by_train_loss=True, cuts=2)  # fmt: skip
+        reviews = CorpusSettings(train=4000, dev=400, test=400, repeats=1, lambdas=(0.0, 1e-3, 1e-2), correlated=100, leaks=3,
+                                 by_train_loss=True, cuts=2)  # fmt: skip
         return AttentionSettings(
             corpora={"reviews": reviews}, options={"embedding_dim": 64, "hidden_size": 64}, learning_rate=3e-3, batch_size=64,
             epochs=5, adversary_epochs=6, adversary_patience=3, cuts_epochs=3,
         )  # fmt: skip
     if scale == "small":
-        some = partial(Plan, seeds=1, repeats=1, guides=False)
+        some = partial(CorpusSettings, seeds=1, repeats=1, guides=False)
         return AttentionSettings(
             corpora={
-                "sst": Plan(seeds=5, lambdas=(0.0, 1e-3, 3e-3, 1e-2), cuts=8, leaks=3, by_train_loss=True, correlated=500,
-                            encoder_train=3000, encoder_lambdas=(1e-2,)),
+                "sst": CorpusSettings(seeds=5, lambdas=(0.0, 1e-3, 3e-3, 1e-2), cuts=8, leaks=3, by_train_loss=True,
+                                      correlated=500, encoder_train=3000, encoder_lambdas=(1e-2,)),
                 "imdb": some(train=6000, dev=800, test=2000, longest=400, min_count=3, searched=500, correlated=50, seeds=3,
                              lambdas=(1e-2,), adversary_epochs=8),
                 "ag_news_wb": some(train=6000, dev=1000, test=2000, min_count=2, searched=500, correlated=200),
@@ -96,11 +96,11 @@ def settings(scale: Scale) -> AttentionSettings:
         )  # fmt: skip
     # λ: every one of Table 5; the paper leaves the two news corpora after Table 2
     published = {
-        name: partial(Plan, seeds=9, lambdas=tuple(TABLE_5[TITLES[name]]), encoder_lambdas=(0.0, 1e-3, 1e-2), leaks=3,
+        name: partial(CorpusSettings, seeds=9, lambdas=tuple(TABLE_5[TITLES[name]]), encoder_lambdas=(0.0, 1e-3, 1e-2), leaks=3,
                       by_train_loss=True, adversary_epochs=80 if name == "sst" else 40)
         for name in ("sst", "imdb", "mimic_diabetes", "mimic_anemia")
     }  # fmt: skip
-    news = partial(Plan, seeds=9, guides=False)
+    news = partial(CorpusSettings, seeds=9, guides=False)
     return AttentionSettings(
         corpora={
             "sst": published["sst"](cuts=8),

@@ -42,7 +42,7 @@ def table_3(found: Found) -> TableRows:
     """F1 (positive class, test) of a token-wise MLP whose attention is learned or imposed; guides and MLP share their seed;
     adversary at λ = {found.settings.guide_lambda:g}. {OVER_SEEDS}"""
     for corner in found.corners:
-        for kind, guide in GUIDES.items() if corner.plan.guides else ():
+        for kind, guide in GUIDES.items() if corner.own.guides else ():
             theirs = published(paper.TABLE_3, corner.title, kind)
             yield {"corpus": corner.title, "guide": guide, "paper": theirs, **_over_seeds(corner.f1(kind))}
 
@@ -79,7 +79,7 @@ def other_adversaries(found: Found) -> TableRows:
     {OVER_SEEDS}"""
     for corner in found.corners:
         others = [(kind, corner.subject.strength(kind)) for kind in corner.others()]
-        at = sorted({strength for _, strength in others} & set(corner.plan.lambdas))
+        at = sorted({strength for _, strength in others} & set(corner.own.lambdas))
         plain: list[tuple[Kind, float]] = [("adversary", strength) for strength in at]
         for kind, strength in plain + others:
             one = corner.adversary(kind, strength)
@@ -95,9 +95,9 @@ def leaks(found: Found) -> TableRows:
     text's id), which leaves nothing of the words but how peaked the weights are. What stays above uniform weights leaks past
     the words. Above uniform: paired difference, resampling texts and seeds."""
     for corner in found.corners:
-        uniform = corner.runs("mlp-uniform", seeds=corner.plan.leaks)
+        uniform = corner.runs("mlp-uniform", seeds=corner.own.leaks)
         for kind, guide in corner.control().items():
-            runs = corner.runs(kind, seeds=corner.plan.leaks)
+            runs = corner.runs(kind, seeds=corner.own.leaks)
             gain = score_difference(runs, uniform, f1_of(1))
             yield {"corpus": corner.title, "guide": guide, **_over_seeds([run["f1"] for run in runs]),
                    "above uniform": gain.value, "from": gain.low, "to": gain.high}  # fmt: skip

@@ -13,7 +13,7 @@ from whence.data import Corpus
 from whence.data.registry import planted
 from whence.explain import METHODS, TokenScores, explain
 from whence.measure import Judged
-from whence.measure.erasure import decision_flip_steps
+from whence.measure.erasure import decision_flip_rounds
 from whence.measure.fresh import How, fresh, rationale_words
 from whence.measure.parts_of_speech import Tagger, by_tag, nltk_tagger, spacy_tagger
 from whence.models import Classifier, Encoded, Hide, Label
@@ -28,7 +28,7 @@ from whence.studies.saloss.models import Recipe
 from whence.teach import label_numbers
 from whence.teach.gradient_share import gradient_shares
 from whence.teach.objectives.divergence import divergence
-from whence.teach.salience import PRIORS, Pieces
+from whence.teach.salience import PRIORS, Tokens
 from whence.teach.salience.cache import salience
 from whence.teach.tasks import Classification
 
@@ -83,7 +83,7 @@ def prior_of(
 ) -> list[np.ndarray]:
     """σ of each text, float[tokens]; what is fitted is fitted on the training texts."""
     training = classifier.encode(corpus.load("train"))
-    texts, fitted_on = (Pieces(e, np.array(label_numbers(classifier, [x.example for x in e]))) for e in (encoded, training))
+    texts, fitted_on = (Tokens(e, np.array(label_numbers(classifier, [x.example for x in e]))) for e in (encoded, training))
     return salience(prior, texts, fitted_on, options)
 
 
@@ -130,7 +130,7 @@ def erase(
             judged = [
                 Judged(e, x, hide, Label(classifier.labels.index(x.target))) for e, x in zip(shard, explanations, strict=True)
             ]
-            values = runner.drive(decision_flip_steps(j) for j in judged)
+            values = runner.drive(decision_flip_rounds(j) for j in judged)
             for e, x, value in zip(shard, explanations, values, strict=True):
                 if value is not None:  # a text without a word cannot be erased
                     known = model.corpus in planted() and planted_words(e.example).any()

@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from whence.errors import unknown
 from whence.teach.objectives.divergence import EPSILON, Weights, divergence
 from whence.teach.objectives.objective import CorpusFacts, Objective, Step, Term
-from whence.teach.salience import Pieces
+from whence.teach.salience import Tokens
 from whence.teach.salience.cache import salience
 
 VARIANTS = ("paper", "released")
@@ -43,9 +43,9 @@ def saloss(facts: CorpusFacts, prior: str, prior_options: Mapping[str, Any], var
     if variant not in VARIANTS:
         raise unknown("variant of saloss", variant, VARIANTS)
     released = variant == "released"
-    pieces, fitted_on = (Pieces(f.encoded, f.labels.numpy()) for f in (facts, facts.training or facts))
+    tokens, fitted_on = (Tokens(f.encoded, f.labels.numpy()) for f in (facts, facts.training or facts))
     options = {**(RELEASED.get(prior, {}) if released else {}), **prior_options}
-    known = [torch.tensor(s) for s in salience(prior, pieces, fitted_on, options, "softmaxed" if released else "normalised")]
+    known = [torch.tensor(s) for s in salience(prior, tokens, fitted_on, options, "softmaxed" if released else "normalised")]
 
     def term(step: Step) -> Tensor:
         assert step.attention is not None

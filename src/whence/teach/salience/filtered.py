@@ -12,15 +12,15 @@ from jaxtyping import Bool, Float
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from whence.models import Encoded
-from whence.teach.salience.prior import Pieces, Prior
+from whence.teach.salience.prior import Prior, Tokens
 from whence.teach.salience.textrank import textrank
 
 
 def filtered_textrank(
-    pieces: Pieces, fitted_on: Pieces, window: int, damping: float, steps: int, tolerance: float
+    tokens: Tokens, fitted_on: Tokens, window: int, damping: float, steps: int, tolerance: float
 ) -> Float[np.ndarray, " tokens"]:
-    kept = [replace(e, field=np.where(_says_something(e), e.field, -1)) for e in pieces.encoded]
-    return textrank(Pieces(kept, pieces.labels), fitted_on, window, damping, steps, tolerance)
+    kept = [replace(e, field=np.where(_says_something(e), e.field, -1)) for e in tokens.encoded]
+    return textrank(Tokens(kept, tokens.labels), fitted_on, window, damping, steps, tolerance)
 
 
 def _says_something(encoded: Encoded) -> Bool[np.ndarray, " tokens"]:

@@ -4,11 +4,11 @@ import numpy as np
 from jaxtyping import Float
 
 from whence.models import Encoded
-from whence.teach.salience.prior import Pieces, Prior
+from whence.teach.salience.prior import Prior, Tokens
 
 
-def planted(pieces: Pieces, _: Pieces) -> Float[np.ndarray, " tokens"]:
-    return np.concatenate([np.zeros(0), *(_marked(e) for e in pieces.encoded)])
+def planted(tokens: Tokens, _: Tokens) -> Float[np.ndarray, " tokens"]:
+    return np.concatenate([np.zeros(0), *(_marked(e) for e in tokens.encoded)])
 
 
 def _marked(encoded: Encoded) -> np.ndarray:

@@ -1,6 +1,6 @@
 """What a salience prior is: a number ≥ 0 for every token of every text, computed for a whole corpus at once.
 
-A prior sees a `Pieces`, all tokens of all texts in one row, so that it is array work and never a loop over texts. Two ways make
+A prior sees a `Tokens`, all tokens of all texts in one row, so that it is array work and never a loop over texts. Two ways make
 its numbers a distribution σ for each text:
 
   normalised   over content tokens (of both texts of a pair) Σσ = 1; special tokens 0; a text whose numbers are all 0: uniform
@@ -22,7 +22,7 @@ from whence.models import Encoded
 
 
 @dataclass(frozen=True)
-class Pieces:
+class Tokens:
     """Texts in their flat form. `labels` are those of the texts, as the model numbers them."""
 
     encoded: Sequence[Encoded]
@@ -52,7 +52,7 @@ class Pieces:
         return self.fields >= 0
 
     def counts(self, width: int) -> csr_array:
-        """How often each piece is in each text's content: int[texts, width]; `width` is above every id."""
+        """How often each token is in each text's content: int[texts, width]; `width` is above every id."""
         rows, columns = self.text[self.content], self.ids[self.content]
         return csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(self.encoded), width))
 
@@ -68,7 +68,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Prior:
-    """One registered prior: `score(pieces, fitted_on, **options)` → float[tokens of all texts], ≥ 0.
+    """One registered prior: `score(tokens, fitted_on, **options)` → float[tokens of all texts], ≥ 0.
 
     `fitted_on` are the texts from which a prior learns what it must learn (document frequencies, labels); a prior that reads
     each text by itself ignores it.
@@ -81,21 +81,21 @@ class Prior:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def normalised(scores: Float[np.ndarray, " tokens"], pieces: Pieces) -> Float[np.ndarray, " tokens"]:
-    kept = np.where(pieces.content, scores, 0.0)
-    total = np.bincount(pieces.text, kept, len(pieces.encoded))[pieces.text]
-    size = np.bincount(pieces.text, pieces.content, len(pieces.encoded))[pieces.text]
-    uniform = pieces.content / np.maximum(size, 1)
+def normalised(scores: Float[np.ndarray, " tokens"], tokens: Tokens) -> Float[np.ndarray, " tokens"]:
+    kept = np.where(tokens.content, scores, 0.0)
+    total = np.bincount(tokens.text, kept, len(tokens.encoded))[tokens.text]
+    size = np.bincount(tokens.text, tokens.content, len(tokens.encoded))[tokens.text]
+    uniform = tokens.content / np.maximum(size, 1)
     return np.where(total > 0, kept / np.where(total > 0, total, 1.0), uniform)
 
 
-def softmaxed(scores: Float[np.ndarray, " tokens"], pieces: Pieces) -> Float[np.ndarray, " tokens"]:
+def softmaxed(scores: Float[np.ndarray, " tokens"], tokens: Tokens) -> Float[np.ndarray, " tokens"]:
     if not len(scores):
         return scores
-    highest = np.full(len(pieces.encoded), -np.inf)
-    np.maximum.at(highest, pieces.text, scores)
-    powers = np.exp(scores - highest[pieces.text])
-    return powers / np.bincount(pieces.text, powers, len(pieces.encoded))[pieces.text]
+    highest = np.full(len(tokens.encoded), -np.inf)
+    np.maximum.at(highest, tokens.text, scores)
+    powers = np.exp(scores - highest[tokens.text])
+    return powers / np.bincount(tokens.text, powers, len(tokens.encoded))[tokens.text]
 
 
 def _joined(rows: Sequence[np.ndarray]) -> np.ndarray:

@@ -1,17 +1,17 @@
-"""TextRank on word pieces: PageRank of a text's own co-occurrence graph (Mihalcea & Tarau 2004).
+"""TextRank on tokens: PageRank of a text's own co-occurrence graph (Mihalcea & Tarau 2004).
 
   σ_i = (1 − d) + d · Σ_{j ∈ N(i)} σ_j / |N(j)|,   d = 0.85, from σ = 1     (Chrysostomou & Aletras 2021, eq. 1)
 
-Nodes are the distinct pieces of a text (all occurrences of a piece share its score); i and j are neighbours if they stand less
+Nodes are the distinct tokens of a text (all occurrences of a token share its score); i and j are neighbours if they stand less
 than `window` places apart. Special tokens are no nodes; both texts of a pair are one graph, but no window reaches from one into
-the other. The distribution over positions is σ divided by its sum. An isolated piece (a text of one word) keeps 1 − d.
+the other. The distribution over positions is σ divided by its sum. An isolated token (a text of one word) keeps 1 − d.
 
 The map contracts by d: after n steps the distance to the fixed point (networkx.pagerank, up to a factor) is at most dⁿ of what
 it was at the start. So the paper's 10 steps leave up to 20 %; in practice far less, as the graphs of texts mix fast (figures
 in docs/saloss.md). A text is done when none of its scores moves by `tolerance`, whatever else is in the batch.
 
 `released=True` is what the authors' code computes: window 8; the inner [SEP] of a pair is a node and windows run across it; two
-pieces seen in both orders weigh 2, a piece seen with itself 1; and the stop rule compares *sums* of scores, which a step leaves
+tokens seen in both orders weigh 2, a token seen with itself 1; and the stop rule compares *sums* of scores, which a step leaves
 as they are, so that it always ends after the second step.
 
 Cost: one sort of window × tokens numbers and `steps` sparse products for all texts together.
@@ -23,40 +23,40 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
-from whence.teach.salience.prior import Pieces, Prior
+from whence.teach.salience.prior import Prior, Tokens
 
 CHUNK = 1_000_000
 """Tokens whose graphs are built at once: bounds memory, changes no number."""
 
 
 def textrank(
-    pieces: Pieces, _: Pieces, window: int = 4, damping: float = 0.85, steps: int = 10, tolerance: float = 1e-6,
+    tokens: Tokens, _: Tokens, window: int = 4, damping: float = 0.85, steps: int = 10, tolerance: float = 1e-6,
     released: bool = False,
 ) -> Float[np.ndarray, " tokens"]:  # fmt: skip
-    scores = np.zeros(len(pieces.ids))
-    inside = _between_ends(pieces) if released else pieces.content
-    block = np.zeros(len(pieces.ids), dtype=np.int64) if released else pieces.fields
+    scores = np.zeros(len(tokens.ids))
+    inside = _between_ends(tokens) if released else tokens.content
+    block = np.zeros(len(tokens.ids), dtype=np.int64) if released else tokens.fields
     # whole texts per chunk: the first token of each chunk is the first of a text
-    cuts = np.unique(np.searchsorted(pieces.starts, [*range(0, len(pieces.ids), CHUNK), len(pieces.ids)]))
+    cuts = np.unique(np.searchsorted(tokens.starts, [*range(0, len(tokens.ids), CHUNK), len(tokens.ids)]))
     for first, last in pairwise(cuts):
-        here = np.arange(pieces.starts[first], pieces.starts[last])
+        here = np.arange(tokens.starts[first], tokens.starts[last])
         here = here[inside[here]]
         if not len(here):
             continue
-        text = pieces.text[here] - first
-        width = int(pieces.ids.max()) + 1
-        node_keys, node = np.unique(text * width + pieces.ids[here], return_inverse=True)
+        text = tokens.text[here] - first
+        width = int(tokens.ids.max()) + 1
+        node_keys, node = np.unique(text * width + tokens.ids[here], return_inverse=True)
         graph = _graph(node, len(node_keys), text * 2 + block[here], window, ordered=released)
         ranks = _rank(graph, node_keys // width, damping, 2 if released else steps, tolerance)
         scores[here] = ranks[node]
     return scores
 
 
-def _between_ends(pieces: Pieces) -> Bool[np.ndarray, " tokens"]:
+def _between_ends(tokens: Tokens) -> Bool[np.ndarray, " tokens"]:
     """All but the first and the last token of each text."""
-    inside = np.ones(len(pieces.ids), dtype=bool)
-    some = np.diff(pieces.starts) > 0
-    inside[pieces.starts[:-1][some]] = inside[pieces.starts[1:][some] - 1] = False
+    inside = np.ones(len(tokens.ids), dtype=bool)
+    some = np.diff(tokens.starts) > 0
+    inside[tokens.starts[:-1][some]] = inside[tokens.starts[1:][some] - 1] = False
     return inside
 
 
@@ -100,7 +100,7 @@ def _rank(
 PRIORS = [
     Prior(
         "textrank",
-        "PageRank of the pieces that stand near each other in a text.",
+        "PageRank of the tokens that stand near each other in a text.",
         "Mihalcea & Tarau 2004",
         textrank,
         {"window": 4, "damping": 0.85, "steps": 10, "tolerance": 1e-6, "released": False},

@@ -12,25 +12,25 @@ from jaxtyping import Float
 
 from whence.errors import BadInput
 from whence.models import Classifier, Encoded, Hide, Intervention, Label
-from whence.run import Request, Runner, Steps
-from whence.teach.salience.prior import Pieces, Prior
+from whence.run import Request, Rounds, Runner
+from whence.teach.salience.prior import Prior, Tokens
 
 CHUNK = 200
 """Texts that are asked about side by side."""
 
 
-def attention_gradient(pieces: Pieces, _: Pieces, model: str) -> Float[np.ndarray, " tokens"]:
-    def steps(encoded: Encoded) -> Steps[np.ndarray]:
+def attention_gradient(tokens: Tokens, _: Tokens, model: str) -> Float[np.ndarray, " tokens"]:
+    def rounds(encoded: Encoded) -> Rounds[np.ndarray]:
         [base] = yield [Request(encoded)]
         wanted = frozenset({"attention", "attention_gradient"})
         [result] = yield [Request(encoded, want=wanted, target=Label(base.label))]
         return result.extras["attention"] * result.extras["attention_gradient"]
 
-    return _scores(pieces, model, steps)
+    return _scores(tokens, model, rounds)
 
 
-def leave_one_out(pieces: Pieces, _: Pieces, model: str, hide: Hide) -> Float[np.ndarray, " tokens"]:
-    def steps(encoded: Encoded) -> Steps[np.ndarray]:
+def leave_one_out(tokens: Tokens, _: Tokens, model: str, hide: Hide) -> Float[np.ndarray, " tokens"]:
+    def rounds(encoded: Encoded) -> Rounds[np.ndarray]:
         seen, words = np.flatnonzero(encoded.seen), np.arange(encoded.word_count)
         without = [Intervention(keep=encoded.tokens_of(words != i), hide=hide) for i in seen]
         base, *changed = yield [Request(encoded), *(Request(encoded, change) for change in without)]
@@ -38,18 +38,18 @@ def leave_one_out(pieces: Pieces, _: Pieces, model: str, hide: Hide) -> Float[np
         lost[seen] = [base.probabilities[base.label] - result.probabilities[base.label] for result in changed]
         return lost[encoded.word]
 
-    return _scores(pieces, model, steps)
+    return _scores(tokens, model, rounds)
 
 
-def _scores(pieces: Pieces, model: str, steps: object) -> Float[np.ndarray, " tokens"]:
+def _scores(tokens: Tokens, model: str, rounds: object) -> Float[np.ndarray, " tokens"]:
     classifier = Classifier.load(model)
     found = [np.zeros(0)]
-    for start in range(0, len(pieces.encoded), CHUNK):
-        ours = pieces.encoded[start : start + CHUNK]
+    for start in range(0, len(tokens.encoded), CHUNK):
+        ours = tokens.encoded[start : start + CHUNK]
         theirs = classifier.encode([e.example for e in ours])
         if any(not np.array_equal(a.ids, b.ids) for a, b in zip(theirs, ours, strict=True)):
             raise BadInput(f"the model {model} of a salience prior reads other tokens; expected the same vocabulary and data")
-        found += Runner(classifier, remembered=0).drive(steps(e) for e in theirs)  # type: ignore[operator]
+        found += Runner(classifier, remembered=0).drive(rounds(e) for e in theirs)  # type: ignore[operator]
     return np.maximum(np.concatenate(found), 0.0)
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 from jaxtyping import Float
 
-from whence.teach.salience.prior import Pieces, Prior
+from whence.teach.salience.prior import Prior, Tokens
 
 
-def uniform(pieces: Pieces, _: Pieces) -> Float[np.ndarray, " tokens"]:
-    return np.where(pieces.content, 1.0, 0.0)
+def uniform(tokens: Tokens, _: Tokens) -> Float[np.ndarray, " tokens"]:
+    return np.where(tokens.content, 1.0, 0.0)
 
 
 PRIORS = [Prior("uniform", "Every token the same.", "–", uniform)]
