@@ -93,6 +93,7 @@ def _run(
     set_seed(job.settings.seed)  # the new weights of the model, too, come from the seed
     task = task_for(job, corpus, splits["train"])
     history = train(task, splits["train"], splits["dev"], job.settings, out, say, device)
+    notes = notes + history.pop("warnings")
     results: dict[str, Any] = {"job": "train", "train_examples": len(splits["train"]), "notes": notes, **history}
     for split in ("dev", "test"):
         if split in splits:

@@ -54,7 +54,7 @@ def train(
     # fused: on a CPU one pass over a large embedding table instead of a dozen
     optimizer = torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=model.device.type in ("cpu", "cuda"))
     steps_per_epoch = math.ceil(len(train_set) / settings.batch_size)
-    state = load_checkpoint(folder / "checkpoint", model, optimizer)
+    state = load_checkpoint(folder / "checkpoint", model, optimizer, objective.learners)
     if state is None:
         state = {"epoch": 0, "step": 0, "loss": 0.0, "best": None, "best_epoch": -1, "history": []}
     else:
@@ -81,26 +81,38 @@ def train(
                 state["step"] += 1
                 tick(1)
                 if time.monotonic() - saved > settings.checkpoint_seconds:
-                    save_checkpoint(folder / "checkpoint", model, optimizer, state)
+                    save_checkpoint(folder / "checkpoint", model, optimizer, state, objective.learners)
                     saved = time.monotonic()
         model.eval()
         train_loss = state["loss"] / max(1, len(batches))
         scores, _ = task.evaluate(dev)
         if dev_objective is not None:
             scores["loss"] = _loss(dev, dev_objective, settings.batch_size, reads)
-        state["history"].append({"epoch": state["epoch"] + 1, "loss": train_loss, "dev": scores})
+        reports = {name: learner.report() for name, learner in objective.learners.items()}
+        state["history"].append(
+            {"epoch": state["epoch"] + 1, "loss": train_loss, "dev": scores, **({"terms": reports} if reports else {})}
+        )
+        for name, report in reports.items():
+            say(f"{name}: {', '.join(f'{what} {value:.4g}' for what, value in report.items() if not isinstance(value, str))}")
+            if report["stopped"]:
+                say(f"{name} has stopped: {report['stopped']}")
         say(f"epoch {state['epoch'] + 1}: loss {train_loss:.4f}, {_shown(task, scores)}")
         reached = selected_by.gain({**scores, "train_loss": train_loss}[selected_by.name])
         if state["best"] is None or reached > state["best"]:
             state["best"], state["best_epoch"] = reached, state["epoch"]
             save_weights(folder / "best.safetensors", model)
         state.update(epoch=state["epoch"] + 1, step=0, loss=0.0)
-        save_checkpoint(folder / "checkpoint", model, optimizer, state)
+        save_checkpoint(folder / "checkpoint", model, optimizer, state, objective.learners)
         saved = time.monotonic()
     load_weights(folder / "best.safetensors", model)
     model.eval()
     best = state["history"][state["best_epoch"]]
-    return {"dev": best["dev"], "best_epoch": best["epoch"], "history": state["history"]}
+    stopped = [f"{name} stopped during training: {r['stopped']}" for name, r in _last_reports(state).items() if r["stopped"]]
+    return {"dev": best["dev"], "best_epoch": best["epoch"], "history": state["history"], "warnings": stopped}
+
+
+def _last_reports(state: dict[str, Any]) -> dict[str, Any]:
+    return dict(state["history"][-1].get("terms", {}))
 
 
 def default_device() -> torch.device:

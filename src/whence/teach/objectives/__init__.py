@@ -4,12 +4,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from whence.errors import BadInput, unknown
-from whence.teach.objectives import adversary, cross_entropy, known_alignment, label_and_text, saloss, token_cross_entropy
-from whence.teach.objectives.objective import CorpusFacts, JointStep, Objective, Step, Term, TextFacts, TextStep
+from whence.teach.objectives import (
+    adversary,
+    backward,
+    critic,
+    cross_entropy,
+    known_alignment,
+    label_and_text,
+    saloss,
+    token_cross_entropy,
+)
+from whence.teach.objectives.objective import CorpusFacts, JointStep, Learner, Objective, Step, Term, TextFacts, TextStep
 
-_FILES = (cross_entropy, adversary, saloss, known_alignment, token_cross_entropy, label_and_text)
+_FILES = (cross_entropy, adversary, saloss, known_alignment, token_cross_entropy, label_and_text, critic, backward)
 OBJECTIVES: dict[str, Objective] = {objective.name: objective for file in _FILES for objective in file.OBJECTIVES}
 
 
@@ -27,10 +37,23 @@ def parse_objectives(given: Sequence[str]) -> dict[str, float]:
     return weights
 
 
-def total(weights: Mapping[str, float], options: Mapping[str, Mapping[str, Any]], facts: CorpusFacts) -> Term:
+class Total:
     """Σ weight · term."""
-    terms = [(weight, _built(OBJECTIVES[name], options.get(name, {}), facts)) for name, weight in weights.items()]
-    return lambda step: torch.stack([weight * term(step) for weight, term in terms]).sum()
+
+    def __init__(self, weights: Mapping[str, float], terms: Mapping[str, Term]) -> None:
+        self.weights, self.terms = weights, terms
+
+    def __call__(self, step: Any) -> Tensor:
+        return torch.stack([weight * self.terms[name](step) for name, weight in self.weights.items()]).sum()
+
+    @property
+    def learners(self) -> dict[str, Learner]:
+        """Terms with weights of their own."""
+        return {name: term for name, term in self.terms.items() if isinstance(term, Learner)}
+
+
+def total(weights: Mapping[str, float], options: Mapping[str, Mapping[str, Any]], facts: CorpusFacts) -> Total:
+    return Total(weights, {name: _built(OBJECTIVES[name], options.get(name, {}), facts) for name in weights})
 
 
 def check_options(weights: Mapping[str, float], options: Mapping[str, Mapping[str, Any]]) -> None:
@@ -77,11 +100,13 @@ __all__ = [
     "OBJECTIVES",
     "CorpusFacts",
     "JointStep",
+    "Learner",
     "Objective",
     "Step",
     "Term",
     "TextFacts",
     "TextStep",
+    "Total",
     "check_options",
     "parse_objectives",
     "total",

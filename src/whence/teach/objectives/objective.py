@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from whence.data import Example
 from whence.models import Batch, Classifier, Encoded, TorchPort
@@ -89,6 +90,17 @@ class TextFacts:
 
 Term = Callable[[Any], Tensor]
 """From a step (of the kind that the task makes) to a scalar, mean over the batch."""
+
+
+class Learner(nn.Module):
+    """A term with weights of its own, which it trains itself when it is asked. They, its optimiser and its buffers are part of
+    a checkpoint."""
+
+    optimizer: torch.optim.Optimizer
+
+    def report(self) -> dict[str, Any]:
+        """How it fares, for the history; `stopped` says why it gave up, if it did."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
