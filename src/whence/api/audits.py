@@ -8,15 +8,19 @@ from typing import Any
 
 from whence.api.inputs import as_examples, check_limit, check_seed, labels_in
 from whence.api.model import Model, load
+from whence.api.rationale_audits import rationale_settings, run_rationales
 from whence.data import Corpus, Example
 from whence.data.registry import open_corpus
 from whence.data.table import Columns
 from whence.errors import BadInput
 from whence.explain import METHODS, check_hide, choose_methods
 from whence.explain.parameters import check_parameters
+from whence.measure.association import RationaleAudit
+from whence.measure.association_run import writes_rationales
 from whence.measure.audit import Say, run_audit
 from whence.measure.audited import Audit
 from whence.models import Port
+from whence.report.association_report import association_verdict
 from whence.report.audit_report import verdict, write_report
 from whence.run.engine import Engine, make_engine
 
@@ -30,7 +34,7 @@ class AuditReport:
 
     @property
     def verdict(self) -> list[str]:
-        return verdict(self.results)
+        return association_verdict(self.results) if "association" in self.results else verdict(self.results)
 
     def __repr__(self) -> str:
         return "\n".join([*self.verdict, f"Report: {self.path}"])
@@ -61,6 +65,9 @@ def audit(
 ) -> AuditReport:
     """Explains, measures and compares. Runs, or continues, in the folder `out` and writes `out`/report.html.
 
+    A model whose template asks for a label and a rationale is asked whether the two belong together (docs/association.md),
+    unless `methods` or `measures` name explanations by words.
+
     model       a `Model`, or whatever `whence.load` takes
     data        a corpus name, a file or folder, or examples, dicts, a data frame or a dataset (then `name` says what they are)
     methods     explainers by name; none means all that fit the model
@@ -71,6 +78,12 @@ def audit(
     engine      "local", or "ray": on this machine or, with `address`, on a cluster; the results have the same bytes
     """
     chosen = make_engine(engine, address)
+    model = load(model)
+    if not methods and not measures and writes_rationales(model.classifier):
+        if engine != "local":
+            raise BadInput(f"engine is '{engine}': rationales are audited in one process; expected local, or methods")
+        about = prepare_rationales(model, data, split, limit, hide, seed, data_root, columns, parameters or {}, name)
+        return AuditReport(*run_rationales(about, model, out, say))
     job, classifier = prepare_audit(
         model, data, methods=methods, measures=measures, split=split, limit=limit, hide=hide, seed=seed, data_root=data_root,
         columns=columns, parameters=parameters, name=name,
@@ -107,6 +120,18 @@ def prepare_audit(
     return job, loaded.classifier
 
 
+def prepare_rationales(
+    model: Model, data: Any, split: str | None, limit: int | None, hide: str | None, seed: int, data_root: str | Path | None,
+    columns: Columns | None, parameters: Mapping[str, Mapping[str, Any]], name: str = "examples",
+) -> RationaleAudit:  # fmt: skip
+    """The same for the audit of written rationales."""
+    settings = rationale_settings(parameters, hide)
+    examples, name, split, notes = open_examples(
+        model, data, name, split, check_limit(limit), check_seed(seed), data_root, columns
+    )
+    return RationaleAudit(model.name, name, split, list(examples), settings, seed, notes)
+
+
 def open_examples(
     model: Model, data: Any, name: str, split: str | None, limit: int | None, seed: int, root: str | Path | None,
     columns: Columns | None,
@@ -123,7 +148,7 @@ def open_examples(
     if any(example.label is not None for example in examples):
         unnamed = model.labels
         model.classifier.fit_labels(labels)
-        if model.labels != unnamed:
+        if unnamed and model.labels != unnamed:
             notes.append(
                 f"the model does not name its outputs ({', '.join(unnamed)}): they are taken to be {', '.join(model.labels)}, "
                 "the data's labels in order; if the model was trained with another order, name its outputs with --labels"

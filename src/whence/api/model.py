@@ -1,4 +1,4 @@
-"""A model to ask: `whence.load`, then `predict`, `explain` and `align`."""
+"""A model to ask: `whence.load`, then `predict`, `explain`, `rationales` and `align`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +12,8 @@ from whence.errors import BadInput, unknown
 from whence.explain import METHODS, TokenScores, check_hide, choose_methods, explain_texts
 from whence.explain.alignment import Alignment
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments
+from whence.explain.text import MAX_TOKENS, Rationale, write_rationales
+from whence.explain.text.write import generator_of
 from whence.models import BlackBox, Label, Port, TorchPort, load_port
 from whence.run import Result, Runner
 
@@ -206,6 +208,32 @@ class Model:
             seed=check_seed(seed),
             parameters=parameters,
         )
+        return made[0] if is_one(texts) else made
+
+    @overload
+    def rationales(
+        self, texts: One, pair: str | None = None, *, max_tokens: int = ..., noise: float = ..., seed: int = ...
+    ) -> Rationale: ...
+    @overload
+    def rationales(
+        self, texts: Any, pair: Sequence[str] | None = None, *, max_tokens: int = ..., noise: float = ..., seed: int = ...
+    ) -> list[Rationale]: ...
+    def rationales(
+        self, texts: Any, pair: Any = None, *, max_tokens: int = MAX_TOKENS, noise: float = 0.0, seed: int = 0
+    ) -> Rationale | list[Rationale]:
+        """What a sequence-to-sequence or causal model writes to explain itself: one rationale for one text, a list for several.
+
+        The model is loaded with a template that asks for a rationale: `whence.load(…, template="nli.i-or", candidates=…)`.
+        noise  variance of random noise on the model's input embeddings, drawn with `seed`
+        """
+        if not isinstance(max_tokens, int) or max_tokens < 1:
+            raise BadInput(f"max_tokens is {max_tokens!r:.60}; expected a whole number of at least 1")
+        examples = as_examples(texts, pair)
+        for example in examples[:1]:
+            template = generator_of(self._runner).template_for(example)
+            if not template.writes_rationale:
+                raise BadInput(f"template '{template.name}' asks for no label and rationale; expected one such as nli.i-or")
+        made = write_rationales(self._runner, examples, noise, check_seed(seed), max_tokens)
         return made[0] if is_one(texts) else made
 
     @overload

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whence.api.audits import prepare_audit
-from whence.api.model import checked_device
+from whence.api.audits import prepare_audit, prepare_rationales
+from whence.api.model import checked_device, load
 from whence.api.speed import mask_speed, training_step
 from whence.api.work import architecture_for, check_scale, planted_corpus, training_corpus, training_job
 from whence.data.table import Columns
 from whence.errors import BadInput, unknown
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments
 from whence.explain.parameters import check_parameters
+from whence.measure.association_run import passes, writes_rationales
 from whence.measure.audit import plan_audit
 from whence.models import Classifier
 from whence.run import DryRunner
@@ -88,6 +89,10 @@ def plan(
         return {"verb": verb, **_aligning(model, data, methods, parameters, common)}
     if verb == "explain":
         return {"verb": verb, **_explaining(model, data, methods or ["integrated_gradients"], hide, parameters, common)}
+    loaded = load(model)
+    if not methods and not measures and writes_rationales(loaded.classifier):
+        about = prepare_rationales(loaded, data, split, limit, hide, seed, data_root, columns, parameters or {})
+        return {"verb": verb, "examples": len(about.examples), "rationale": passes(about)}
     job_, classifier = prepare_audit(
         model, data, methods=methods, measures=measures, hide=hide, parameters=parameters, **common
     )

@@ -75,6 +75,9 @@ def audit(
 
     Explains every example with every method, measures how faithful each explanation is, compares them with random ones, and
     writes a report. You can stop it at any time: run the same command again and it continues where it stopped.
+
+    A model whose template asks for a label and a rationale (nli.i-or, prompt.nli-why) is asked whether the two belong together.
+    Name methods with --method to audit explanations of its label by words instead.
     """
     quiet()
     from whence import api
@@ -156,6 +159,10 @@ def show_audit(report: Any, as_json: bool) -> None:
     results = report.results
     for line in report.verdict:
         console.print(visible(line))
+    if "association" in results:
+        show_association(results)
+        console.print(f"report: {visible(str(report.path))}")
+        return
     measures = [name for name in results["measures"] if any(line["measure"] == name for line in results["table"])]
     arrows = {"higher": "↑", "lower": "↓"}
     table = Table(Column("method", no_wrap=True))
@@ -174,6 +181,23 @@ def show_audit(report: Any, as_json: bool) -> None:
     for note in results.get("notes") or ():
         console.print(f"note: {visible(note)}")
     console.print(f"report: {visible(str(report.path))}")
+
+
+def show_association(results: dict[str, Any]) -> None:
+    """The curves as numbers, and one rationale."""
+    found = results["association"]
+    titles = {"accuracy": "labels right", "stable": "labels unchanged", "similar": "rationales alike"}
+    table = Table("noise", *titles.values())
+    for level in found["levels"]:
+        cells = [Text("–" if level[name] is None else f"{level[name]['value']:.2f}") for name in titles]
+        table.add_row(f"{level['noise']:g}", *cells)
+    console.print(table)
+    console.print("noise: in units of the variance of the word table", style="dim")
+    from whence.explain.text import Rationale
+
+    console.print(Rationale.from_dict(found["examples"][0]["rationale"]))
+    for note in results.get("notes") or ():
+        console.print(f"note: {visible(note)}")
 
 
 def _cell(line: dict[str, Any]) -> Text:

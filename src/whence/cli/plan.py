@@ -119,6 +119,13 @@ def _show(cost: dict[str, Any]) -> None:
         for piece in cost["pieces"]:
             console.print(f"  {visible(piece)}")
         return
+    if "rationale" in cost:
+        each = cost["rationale"]
+        console.print(
+            f"{cost['examples']:,} examples, for each: {each['rationales']:,} rationales written, {each['forward']:,} forward "
+            f"passes and at most {each['backward']:,} backward passes; how long they take depends on how much the model writes"
+        )
+        return
     minutes = f"about {cost['seconds'] / 60:,.1f} minutes here"
     if "steps" in cost:
         console.print(

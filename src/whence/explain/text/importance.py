@@ -70,18 +70,19 @@ def importances(
 
 
 def text_shares(
-    runner: Runner, examples: Sequence[Example], rationales: Sequence[Rationale], seed: int = 0
+    runner: Runner, examples: Sequence[Example], rationales: Sequence[Rationale], seed: int = 0, first: int = 0
 ) -> list[Float[np.ndarray, " written"]]:
-    """For each written token the share of other texts, drawn at random, after which the model would write another there."""
-    encoded = generator_of(runner).encode(examples)
+    """For each written token the share of other texts, drawn at random, after which the model would write another there. The
+    rationales are those of some examples, from number `first` on."""
     order = np.random.default_rng(seed).permutation(len(examples))
     found = [np.zeros(len(r.ids)) for r in rationales]
     asked = [i for i, r in enumerate(rationales) if any(r.parts)]
+    said = [Text(rationales[i].ids, tuple(part != "" for part in rationales[i].parts)) for i in asked]
     steps = range(1, min(OTHERS, len(examples) - 1) + 1)
     for k in steps:
         other = dict(zip(order.tolist(), np.roll(order, -k).tolist(), strict=True))
-        said = [Text(rationales[i].ids, tuple(part != "" for part in rationales[i].parts)) for i in asked]
-        results = runner.run([Request(encoded[other[i]], target=text) for i, text in zip(asked, said, strict=True)])
+        read = generator_of(runner).encode([examples[other[first + i]] for i in asked])
+        results = runner.run([Request(item, target=text) for item, text in zip(read, said, strict=True)])
         for i, text, result in zip(asked, said, results, strict=True):
             here = np.array(text.asked)
             found[i][here] += (result.extras["choice"] != np.array(text.ids)[here]) / len(steps)

@@ -1,0 +1,109 @@
+"""Do the labels and the rationales of one model belong together? Both tests on a user's own model, shard by shard.
+
+  robustness (robustness.py)         under noise: where labels and rationales collapse, and whether the same draws break both
+  importance (shared_importance.py)  whether the importance of words for both moves alike under a little noise
+
+After Wiegreffe et al. 2021. Cost for each example: 1 + levels · draws rationales written, each with a pass over the candidates;
+9 forward passes; a backward pass for each written token, and four more for each that the text decides.
+
+A shard is a few examples with all that was written and scored for them. A killed run continues with the first shard that is
+missing, and gives the same bytes as one that was not killed.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from whence.errors import BadInput
+from whence.explain.text import save_rationales
+from whence.explain.text.importance import Importance, importances, shaken_importances, text_shares
+from whence.measure.association import RationaleAudit, about, results_of
+from whence.measure.robustness import written_under_noise
+from whence.models import Port
+from whence.models.generator import Generator
+from whence.run import RunFolder, Runner, digest, progress
+
+SHARD = 8
+FEWEST = 2
+Say = Callable[[str], None]
+
+
+def writes_rationales(model: Port) -> bool:
+    """Whether it is asked, by its template, for a label and then a rationale."""
+    return isinstance(model, Generator) and model.template is not None and model.template.writes_rationale
+
+
+def run_rationale_audit(audit: RationaleAudit, model: Generator, out: Path, say: Say = print) -> dict[str, Any]:
+    """Run or continue; returns what results.json holds."""
+    _check(audit, model)
+    config = about(audit, model) | {"job": "association", "examples_sha256": digest(audit.examples), **audit.settings}
+    with RunFolder(out, config, say) as folder:
+        if folder.results is not None:
+            say(f"{out} is finished already")
+            return folder.results
+        for note in audit.notes:
+            say(note)
+        rows, starts = [], range(0, len(audit.examples), SHARD)
+        done = [folder.read_shard(f"{i:05d}") for i in range(len(starts))]
+        known = sum(len(shard) for shard in done if shard is not None)
+        with progress("auditing rationales", len(audit.examples), known) as tick:
+            for i, first in enumerate(starts):
+                shard = done[i]
+                if shard is None:
+                    shard = _shard_rows(audit, model, first)
+                    folder.write_shard(f"{i:05d}", shard)
+                    tick(len(shard))
+                rows += shard
+        results, clean = results_of(audit, model, rows)
+        save_rationales(out / "rationales.jsonl", clean)
+        folder.finish(results)
+        return folder.results or results
+
+
+def passes(audit: RationaleAudit) -> dict[str, int]:
+    """Of one example; backward passes at most, as every token is asked for at most once and in each draw once."""
+    written = 1 + len(audit.grid[1:]) * audit.settings["draws"]
+    return {"rationales": written, "forward": written + 9, "backward": 5 * audit.settings["max_tokens"]}
+
+
+def _check(audit: RationaleAudit, model: Generator) -> None:
+    if len(audit.examples) < FEWEST:
+        raise BadInput(f"{audit.data}: {len(audit.examples)} examples; expected at least {FEWEST}, to be compared")
+    twice = [name for name, times in Counter(e.id for e in audit.examples).items() if times > 1]
+    if twice:
+        raise BadInput(f"{audit.data}: ids of the examples: '{twice[0]}' occurs more than once; expected each once")
+    if not model.labels:
+        raise BadInput(f"{model.name} has no candidates to choose from; expected --candidates, or data with labels")
+    model.check(frozenset({"noise"}))
+    model.check_want(frozenset({"token_gradients"}))
+
+
+def _shard_rows(audit: RationaleAudit, model: Generator, first: int) -> list[dict[str, Any]]:
+    """One row for each example: what was written at each level and draw, and which words that came from."""
+    here, runner = audit.examples[first : first + SHARD], Runner(model)
+    draws, longest = audit.settings["draws"], audit.settings["max_tokens"]
+    written = written_under_noise(runner, here, audit.grid, draws, audit.seed, longest)
+    clean = written[0][0]
+    shares = text_shares(runner, audit.examples, clean, audit.seed, first)
+    plain = importances(runner, here, clean)
+    shaken = shaken_importances(runner, here, clean, shares, seed=audit.seed)
+    return [
+        {
+            "id": example.id,
+            "written": json.dumps(
+                [[row[i].to_dict() for row in level[: draws if v else 1]] for v, level in enumerate(written)]
+            ),
+            "shares": shares[i].tolist(),
+            "plain": json.dumps(_numbers(plain[i])),
+            "shaken": json.dumps([_numbers(draw[i]) for draw in shaken]),
+        }
+        for i, example in enumerate(here)
+    ]
+
+
+def _numbers(found: Importance | None) -> dict[str, Any] | None:
+    return None if found is None else {
+        "id": found.id, "words": found.words, "label": found.label.tolist(), "rationale": found.rationale.tolist()
+    }  # fmt: skip
