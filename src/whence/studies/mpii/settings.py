@@ -93,11 +93,11 @@ def _smoke() -> MpiiSettings:
     critic = Critic(model="esim", options={"hidden_size": 64, "embedding_dim": 64, "dropout": 0.0}, train=6000, dev=300,
                     test=1000, training={"epochs": 6, "batch_size": 64, "learning_rate": 2e-3})  # fmt: skip
     scenes = Task(
-        template="nli.i-or", rows=rows, longest=20, dev=200, test=400, critic=critic, associated=30, intervened=100, shown=2,
-        judged=10,
+        template="nli.i-or", rows=rows, dev=200, test=400, critic=critic, associated=30, intervened=100, shown=2,
+        judged=10, training={"epochs": 12, "batch_size": 128, "learning_rate": 4e-3},
     )  # fmt: skip
     choices = Task(template="cose.i-or", tokens="spaced", rows=rows, dev=200, test=400, intervened=100,
-                   training={"epochs": 4})  # fmt: skip
+                   training={"epochs": 8, "batch_size": 64, "learning_rate": 4e-3})  # fmt: skip
     return MpiiSettings(corpora={"scenes": scenes, "choices": choices}, base="small_t5", training={"generated": 100})
 
 
