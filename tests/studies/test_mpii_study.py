@@ -21,11 +21,12 @@ from whence.studies.study import run_study
 TASK: dict[str, Any] = {"train": 40, "dev": 6, "test": 8, "shown": 1, "training": {"epochs": 1, "generated": 4}}
 TOY: dict[str, Any] = {
     "base_options": {"hidden_size": 16, "layers": 1, "longest": 12},
+    "afire": {"warmup": 0, "size": 8, "layers": 1},
     "order": 3,
     "texts": 100,
     "corpora": {
         "scenes": {
-            **TASK, "template": "nli.i-or", "rows": {"baseline": 1, "sim": 2, "no_inference": 1, "no_interpretation": 1},
+            **TASK, "template": "nli.i-or", "rows": {"baseline": 1, "sim": 2, "critic": 1},
             "critic": {"model": "decomposable", "options": {"hidden_size": 8, "embedding_dim": 8}, "train": 60, "dev": 60,
                        "test": 60, "training": {"epochs": 1}},
             "outside": {"scenes": "dev"}, "outside_count": 4, "associated": 3, "levels": [0.0, 1.0], "draws": 2,
@@ -51,8 +52,6 @@ def test_runs_and_returns_what_it_found(tmp_path: Path) -> None:
     rows = {(row["model"], row["what"]): row["ours"] for row in found["tables"]["exchange"]["rows"]}
     assert rows["no fusion", "label stays after an explanation of another label"] in (1.0, None)
     assert rows["no fusion", "explanation stays (word F1) under a turned label state"] == 1
-    assert rows["SIM without inference", "explanation stays (word F1) under a turned label state"] == 1
-    assert rows["SIM without interpretation", "label stays without the explanation"] == 1
     assert {"sheets/fidelity.csv", "sheets/label_told.csv", "sheets/fluency.html"} <= set(found["artefacts"])
     assert "predicted" not in (out / "sheets" / "fidelity.csv").read_text().splitlines()[0]
     write_study_report(found, out / "report.html")

@@ -1,6 +1,5 @@
 """The models of the study: five of each corpus, all trained apart; the encoder that they start from; what ROAR retrains."""
 
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -15,8 +14,8 @@ from whence.measure.roar import marks_of, occluded
 from whence.models import load_port
 from whence.models.generator import Generator
 from whence.studies.association.settings import AssociationSettings, Roar, Task
-from whence.studies.kit.corpora import SUBSET_SEED, opened
-from whence.studies.kit.models import Trained, trained
+from whence.studies.kit.corpora import SUBSET_SEED, held_out_dev, opened
+from whence.studies.kit.models import Trained, taught_encoder, trained
 from whence.teach import Job, Settings, default_settings
 
 SENTENCE = "That is how it is."
@@ -63,9 +62,7 @@ class Subject(BaseModel):
 
     def nli_encoder(self) -> Trained:
         """A classifier of pairs whose encoder the models of NLI start from."""
-        chosen = {**default_settings(self._encoder()), **self.settings.nli_training, "seed": self.seed}
-        job = Job(data=self.settings.nli, model=self._encoder(), settings=Settings(**chosen))
-        return trained(job, opened(job.data, self.root, whole=True))
+        return taught_encoder(self._encoder(), self.settings.nli, self.settings.nli_training, self.root, self.seed)
 
     def _encoder(self) -> str:
         if self.settings.encoder is None:
@@ -135,22 +132,9 @@ def _data(
     if held_out is None:
         found = opened(name, root, train, dev, test, longest)
     else:
-        found = _held_out(opened(name, root, whole=True), held_out)
+        found = held_out_dev(opened(name, root, whole=True), held_out)
         found = found.part({"train": train, "dev": dev, "test": test}, SUBSET_SEED, longest)
     if constant:
         told = {split: [replace(e, explanations=(SENTENCE,)) for e in found.load(split)] for split in found.splits}
         found = replace(found, splits={split: partial(iter, examples) for split, examples in told.items()})
     return found
-
-
-def _held_out(corpus: Corpus, count: int) -> Corpus:
-    """The published dev set becomes the test set, as in the paper. The paper chooses epochs on it too; ours are chosen on
-    training rows that nothing learns from."""
-    rows = corpus.load("train")
-    held = set(random.Random(SUBSET_SEED).sample(range(len(rows)), count))
-    splits = {
-        "train": [row for i, row in enumerate(rows) if i not in held],
-        "dev": [row for i, row in enumerate(rows) if i in held],
-        "test": corpus.load("dev"),
-    }
-    return replace(corpus, splits={split: partial(iter, examples) for split, examples in splits.items()})

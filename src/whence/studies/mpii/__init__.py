@@ -54,7 +54,7 @@ def _notes(found: Found) -> list[str]:
         "Blind sheets for human judges are in sheets/. To have Table 6: put filled copies into sheets/answers/, remove "
         "results.json, and run the study again.",
     ]
-    missing = [name for name in ("critic", "backward", "e_infersent", "cage") if name not in ROWS]
+    missing = [name for row, name in (("e_infersent", "e-INFERSENT"), ("cage", "CAGE")) if row not in ROWS]
     if missing:
         notes.append(f"Rows of the paper that this version does not train: {', '.join(missing)}.")
     return notes

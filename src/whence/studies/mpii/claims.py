@@ -20,7 +20,7 @@ from whence.studies.study import Claim, Verdict
 PLANTED = ("scenes", "choices")
 LABELS, EXACT, TOLD_APART = 0.95, 0.80, 0.95
 """What a stepwise model and the critic reach where everything that is needed was planted."""
-REGULARISED = ("critic", "backward")
+REGULARISED = ("critic", "backward", "critic_hard")
 
 
 def claims(found: Found) -> list[Claim]:
@@ -30,14 +30,19 @@ def claims(found: Found) -> list[Claim]:
             made += [_accuracy(found, corpus, "sim", "baseline", "SIM predicts better than a model without fusion"),
                      _bleu(found, corpus, "sim", "baseline", "SIM explains better than a model without fusion")]  # fmt: skip
         for row in (row for row in REGULARISED if found.has(corpus, "sim", row)):
-            made += [_accuracy(found, corpus, row, "sim", f"AFiRe ({row}) improves the labels of SIM"),
+            made += [_accuracy(found, corpus, row, "sim", f"{title(row)} predicts better than SIM alone"),
                      _repetition(found, corpus, row)]  # fmt: skip
+            made += [_critic_score(found, corpus, row, "sim")] if corpus in found.critics else []
         if found.has(corpus, "sim", "no_interpretation"):
             made.append(_accuracy(found, corpus, "sim", "no_interpretation", "Without interpretation, SIM predicts worse"))
         if found.has(corpus, "sim", "no_inference"):
             made.append(_bleu(found, corpus, "sim", "no_inference", "Without inference, SIM explains worse"))
         made += [_outside(found, corpus)] if any(key[0] == corpus for key in found.outside) else []
-        made += [_critic_score(found, corpus)] if corpus in found.critics and found.has(corpus, "sim", "baseline") else []
+        made += (
+            [_critic_score(found, corpus, "sim", "baseline")]
+            if corpus in found.critics and found.has(corpus, "sim", "baseline")
+            else []
+        )
         made += _own(found, corpus)
     return made
 
@@ -97,7 +102,7 @@ def _repetition(found: Found, corpus: str, row: str) -> Claim:
     gap, p = repetition_difference(ours, theirs, tokens)
     verdict: Verdict = UNDECIDED if p >= 0.05 else HOLDS if gap < 0 else FAILS
     return Claim(
-        f"AFiRe ({row}) makes the explanations of SIM more diverse ({TITLES[corpus]}).", verdict,
+        f"{title(row)} writes more diverse explanations than SIM alone ({TITLES[corpus]}).", verdict,
         f"Inter-Rep, first seed: {gap:+.3f} against SIM without it, p = {p:.3g}.",
     )  # fmt: skip
 
@@ -111,12 +116,12 @@ def _outside(found: Found, corpus: str) -> Claim:
                  f"Accuracy, SIM − no fusion: {evidence}.")  # fmt: skip
 
 
-def _critic_score(found: Found, corpus: str) -> Claim:
-    gap = seed_difference(found.written[corpus, "sim"], found.written[corpus, "baseline"], "belongs")
+def _critic_score(found: Found, corpus: str, better: str, worse: str) -> Claim:
+    gap = seed_difference(found.written[corpus, better], found.written[corpus, worse], "belongs")
     own = np.mean([row["right"] for row in found.critics[corpus]])
     return Claim(
-        f"Explanations of SIM fit its labels better than those of a model without fusion ({TITLES[corpus]}).", above(gap),
-        f"The critic's mean p(match), SIM − no fusion: {signed(gap)}; the critic is right in {own:.1%} of people's triples.",
+        f"Explanations of {title(better)} fit their labels better than those of {title(worse)} ({TITLES[corpus]}).", above(gap),
+        f"The critic's mean p(match), difference {signed(gap)}; the critic is right in {own:.1%} of people's triples.",
     )  # fmt: skip
 
 

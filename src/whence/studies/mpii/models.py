@@ -29,15 +29,21 @@ class Kind(NamedTuple):
     title: str
     options: Mapping[str, Any] = MappingProxyType({})
     """Of the stepwise model; one that names a base is built without the study's own."""
-    objective: Mapping[str, float] = MappingProxyType({})
+    regulariser: str = ""
+    """An objective beside the likelihood, with the study's weight."""
+    straight_through: bool = False
 
 
 ROWS: dict[str, Kind] = {
     "baseline": Kind("no fusion", {"label_to_text": False, "text_to_label": False}),
     "sim": Kind("SIM"),
+    "critic": Kind("SIM + AFiRe (critic)", regulariser="critic"),
+    "critic_hard": Kind("SIM + AFiRe (critic, one-hot)", regulariser="critic", straight_through=True),
+    "backward": Kind("SIM + AFiRe (backward)", regulariser="backward"),
     "no_inference": Kind("SIM without inference", {"label_to_text": False}),
     "no_interpretation": Kind("SIM without interpretation", {"text_to_label": False}),
     "bart_sim": Kind("SIM from BART", {"base": "facebook/bart-large"}),
+    "bart_critic": Kind("SIM from BART + AFiRe (critic)", {"base": "facebook/bart-large"}, "critic"),
 }
 PEOPLE = "people"
 
@@ -66,11 +72,11 @@ class Subject(BaseModel):
 
     def data(self) -> Corpus:
         task = self.task
-        return _part(self.corpus, self.root, task.held_out, task.train, task.dev, task.test, task.longest)
+        return _part(self.corpus, self.root, task.held_out, task.longest, task.train, task.dev, task.test)
 
     def whole(self) -> Corpus:
         """All of the corpus, also where models learn from a part."""
-        return _part(self.corpus, self.root, self.task.held_out, None, None, None, self.task.longest)
+        return _part(self.corpus, self.root, self.task.held_out, self.task.longest)
 
     def tested(self) -> list[Example]:
         """Test examples with an explanation, the same for every model."""
@@ -85,8 +91,10 @@ class Subject(BaseModel):
             if own.base == "warm":
                 options["encoder"] = str(self._nli().folder / "model") if self.task.nli_encoder else self._encoder()
         chosen = {**default_settings("sim"), **own.training, **self.task.training, "seed": self.seed}
-        if kind.objective:
-            chosen["objective"] = dict(kind.objective)
+        if kind.regulariser:
+            chosen["objective"] = {"label_and_text": 1.0, kind.regulariser: own.afire_weight}
+            more = {**own.afire, **({"straight_through": True} if kind.straight_through else {})}
+            chosen["options"] = {**chosen.get("options", {}), kind.regulariser: more}
         return Job(task="joint", data=self.corpus, model="sim", template=self.task.template, options=options,
                    settings=Settings(**chosen))  # fmt: skip
 
@@ -136,13 +144,14 @@ class Subject(BaseModel):
 
 @lru_cache(maxsize=4)
 def _part(
-    name: str, root: str | None, held_out: int | None, train: int | None, dev: int | None, test: int | None,
-    longest: int | None,
+    name: str, root: str | None, held_out: int | None, longest: int | None, train: int | None = None, dev: int | None = None,
+    test: int | None = None,
 ) -> Corpus:  # fmt: skip
-    if held_out is None:
-        return opened(name, root, train, dev, test, longest)
-    whole = held_out_dev(opened(name, root, whole=True), held_out)
-    return whole.part({"train": train, "dev": dev, "test": test}, SUBSET_SEED, longest)
+    limits = {"train": train, "dev": dev, "test": test}
+    if any(limit is not None for limit in limits.values()):  # of the whole that is in memory already
+        return _part(name, root, held_out, longest).part(limits, SUBSET_SEED)
+    whole = opened(name, root, whole=True)
+    return (whole if held_out is None else held_out_dev(whole, held_out)).part(limits, SUBSET_SEED, longest)
 
 
 @lru_cache(maxsize=2)

@@ -1,7 +1,5 @@
 """What the paper reports (Liu et al. 2022, tables 1, 2, 3 and 6), by our names of its rows."""
 
-from typing import Any
-
 PEOPLE = "people"
 _COLUMNS = ("accuracy", "bleu", "ppl", "repetition")
 
@@ -58,7 +56,3 @@ JUDGED: dict[str, dict[str, dict[str, float]]] = {
     },
 }
 """Table 6: means of 1 to 5, four judges, 300 examples."""
-
-
-def published(table: dict[str, dict[str, Any]], row: str, column: str) -> float | None:
-    return table.get(row, {}).get(column)

@@ -1,6 +1,6 @@
 """What the study does at each scale. Every number of a scale is here, and config.json keeps it.
 
-What `small` costs, in minutes of one core: the NLI encoder 25; 14 models on 6,000 pairs, 8 to 15 each, 160; the critic 25;
+What `small` costs, in minutes of one core: the NLI encoder 25; 15 models on 6,000 pairs, 6 to 15 each, 150; the critic 25;
 writing, scoring and both association tests 30. Two hours on two cores.
 """
 
@@ -74,6 +74,10 @@ class MpiiSettings(BaseModel):
     """The corpus whose labels teach that encoder first."""
     nli_training: dict[str, Any] = {}
     training: dict[str, Any] = {}
+    afire_weight: float = 0.1
+    """Of either regulariser; the likelihood has 1."""
+    afire: dict[str, Any] = {}
+    """Options of both."""
     order: int = 5
     """Of the n-gram model behind PPL."""
     texts: int | None = None
@@ -105,12 +109,14 @@ def _small() -> MpiiSettings:
     critic = Critic(model="encoder", with_dev=True, dev=900, test=2000,
                     training={"epochs": 2, "batch_size": 32, "learning_rate": 1e-4})  # fmt: skip
     esnli = Task(
-        template="nli.i-or", rows={"baseline": 3, "sim": 3, "no_inference": 1, "no_interpretation": 1},
+        template="nli.i-or",
+        rows={"baseline": 3, "sim": 3, "critic": 3, "backward": 3, "critic_hard": 1, "no_inference": 1, "no_interpretation": 1},
         train=6000, dev=500, test=2000, nli_encoder=True, outside={"mnli": "dev_matched", "sick": "test"}, outside_count=2000,
         critic=critic, associated=100, intervened=500, shown=3, judged=30,
     )  # fmt: skip
     return MpiiSettings(
-        corpora={"esnli": esnli}, base="warm", nli_training={"batch_size": 32, "learning_rate": 1e-4, "epochs": 1},
+        corpora={"esnli": esnli}, base="warm", afire={"warmup": 100},
+        nli_training={"batch_size": 32, "learning_rate": 1e-4, "epochs": 1},
         training={"generated": 200, "learning_rate": 1e-4, "decoder_learning_rate": 5e-4, "warmup": 0.085, "epochs": 2},
     )  # fmt: skip
 
@@ -119,7 +125,8 @@ def _full() -> MpiiSettings:
     """The paper's own, as far as it and its code say: 6 layers of 1024 from scratch (ours have T5's form), half of the batches
     fed with the model's own words, label smoothing 0.1, a constant learning rate of 1e-4. Ours: epochs instead of 200,000
     steps, and the epoch with the lowest dev loss."""
-    rows = {"baseline": 1, "sim": 1, "no_inference": 1, "no_interpretation": 1, "bart_sim": 1}
+    rows = {"baseline": 1, "sim": 1, "critic": 1, "backward": 1, "critic_hard": 1, "no_inference": 1, "no_interpretation": 1,
+            "bart_sim": 1, "bart_critic": 1}  # fmt: skip
     critic = Critic(
         model="bert-base-uncased", with_dev=True, dev=400, training={"epochs": 3, "batch_size": 32, "learning_rate": 2e-5}
     )
@@ -127,11 +134,12 @@ def _full() -> MpiiSettings:
         template="nli.i-or", rows=rows, outside={"mnli": "dev_matched", "sick": "test"}, critic=critic, associated=1000,
         intervened=10_000, shown=3, judged=300,
     )  # fmt: skip
-    questions = Task(template="cose.i-or", tokens="spaced", rows={"bart_sim": 1}, held_out=500, critic=critic,
+    questions = Task(template="cose.i-or", tokens="spaced", rows={"bart_sim": 1, "bart_critic": 1}, held_out=500, critic=critic,
                      intervened=1200, shown=3, judged=300)  # fmt: skip
     return MpiiSettings(
         corpora={"esnli": nli, "cose_v1.11": questions}, base="small_t5",
         base_options={"hidden_size": 1024, "layers": 6, "dropout": 0.1, "own_words": 0.5},
+        afire_weight=1.0, afire={"warmup": 0, "learning_rate": 1e-5, "size": 256, "layers": 3},
         training={"generated": None, "learning_rate": 1e-4, "warmup": 0.0, "epochs": 20, "batch_size": 64, "weight_decay": 0.0,
                   "options": {"label_and_text": {"label_smoothing": 0.1}}},
     )  # fmt: skip

@@ -11,13 +11,14 @@ from whence.measure.text.language_model import perplexity_of
 from whence.measure.text.repetition import inter_repetition
 from whence.run.engine import Rows
 from whence.studies.kit.corpora import TITLES
-from whence.studies.kit.estimates import estimate, interval
+from whence.studies.kit.estimates import NOTHING, estimate, interval
+from whence.studies.kit.estimates import row as shown_row
 from whence.studies.kit.sheets import Answers
+from whence.studies.kit.tables import TableRows, published, table
 from whence.studies.mpii import paper
 from whence.studies.mpii.found import Found
 from whence.studies.mpii.models import PEOPLE, title
 from whence.studies.mpii.pieces import TOKENS
-from whence.studies.study import Table
 
 Aggregate = Callable[[np.ndarray], np.ndarray]
 MEASURES: dict[str, tuple[str, str, Aggregate, float]] = {
@@ -60,58 +61,47 @@ def repetition(found: Found, corpus: str, rows: Rows) -> float:
     return inter_repetition([row["rationale"] for row in rows], TOKENS[found.settings.corpora[corpus].tokens])
 
 
-def table_1(found: Found) -> Table:
-    rows = []
+@table("table1", "Table 1: labels and explanations", "corpus, model, measure, ours, paper, seeds, texts")
+def table_1(found: Found) -> TableRows:
+    """Greedy explanations of test examples. BLEU: against people's first two explanations (people: the third against them;
+    where there is one, it is scored against itself). PPL: by an interpolated Kneser–Ney {found.settings.order}-gram model
+    of the training explanations, ends counted; the paper's model is not known. Inter-Rep: repeated trigrams, which grow
+    with the number of texts. The paper's ablations are with AFiRe, ours without."""
     for corpus in found.settings.corpora:
-        published = paper.MAIN[task_of(found, corpus)]
         for row in (PEOPLE, *found.rows(corpus)):
-            runs = found.written[corpus, row]
+            runs, known = found.written[corpus, row], published(paper.MAIN, task_of(found, corpus), row)
             base = {"corpus": TITLES[corpus], "model": title(row), "seeds": len(runs), "texts": len(runs[0])}
             for measure, (name, _, _, _) in MEASURES.items():
                 if any(len(values(one, measure)) for one in runs):
-                    given = paper.published(published, row, measure)
-                    rows.append({**base, "measure": name, **over_seeds(runs, measure), "paper": given})
-            repeated = float(np.mean([repetition(found, corpus, one) for one in runs]))
-            rows.append({**base, "measure": "Inter-Rep", "ours": repeated, "low": None, "high": None,
-                         "paper": paper.published(published, row, "repetition")})  # fmt: skip
-    caption = (
-        "Greedy explanations of test examples. BLEU: against people's first two explanations (people: the third against them; "
-        "where there is one, it is scored against itself). PPL: by an interpolated Kneser–Ney "
-        f"{found.settings.order}-gram model of the training explanations, ends counted; the paper's model is not known. "
-        "Inter-Rep: repeated trigrams, which grow with the number of texts. The paper's ablations are with AFiRe."
-    )
-    return Table("table1", "Table 1: labels and explanations", caption,
-                 ["corpus", "model", "measure", "ours", "paper", "seeds", "texts"], rows)  # fmt: skip
+                    yield {**base, "measure": name, **over_seeds(runs, measure), "paper": published(known, measure)}
+            repeated = [repetition(found, corpus, one) for one in runs]
+            yield {**base, "measure": "Inter-Rep", **NOTHING, "ours": float(np.mean(repeated)),
+                   "paper": published(known, "repetition")}  # fmt: skip
 
 
-def table_2(found: Found) -> Table:
-    rows = []
+@table("table2", "Table 2: out of domain", "corpus, model, ours, paper, seeds, texts")
+def table_2(found: Found) -> TableRows:
+    """Accuracy in % on corpora that no model was trained on: MultiNLI's matched dev set, SICK's test set."""
     for (_, row, other), runs in found.outside.items():
         right = np.mean([[one["right"] for one in run] for run in runs], axis=0)
-        rows.append({"corpus": TITLES.get(other, other), "model": title(row), **estimate(list(right), scale=100.0),
-                     "paper": paper.published(paper.OUTSIDE, row, other), "seeds": len(runs), "texts": len(right)})  # fmt: skip
-    caption = "Accuracy in % on corpora that no model was trained on: MultiNLI's matched dev set, SICK's test set."
-    return Table("table2", "Table 2: out of domain", caption, ["corpus", "model", "ours", "paper", "seeds", "texts"], rows)
+        yield {"corpus": TITLES.get(other, other), "model": title(row), **estimate(list(right), scale=100.0),
+               "paper": published(paper.OUTSIDE, row, other), "seeds": len(runs), "texts": len(right)}  # fmt: skip
 
 
-def table_3(found: Found) -> Table:
-    rows = []
+@table("table3", "Table 3: Critic-Score", "corpus, model, ours, paper, seeds, texts")
+def table_3(found: Found) -> TableRows:
+    """% of triples of input, predicted label and written explanation that a discriminator takes for a match. It learned
+    from people's triples and from those with the explanation of an example that shares a sentence (planted scenes: a
+    deciding word). Its own accuracy, on triples of people, says how far the score can be believed."""
     for corpus, own in found.critics.items():
-        accuracy = estimate([row["right"] for row in own], scale=100.0)
-        rows.append({"corpus": TITLES[corpus], "model": "the critic's own accuracy", **accuracy, "paper": paper.CRITIC_ACCURACY,
-                     "seeds": 1, "texts": len(own)})  # fmt: skip
+        known = paper.CRITIC if task_of(found, corpus) == "nli" else {}
+        yield {"corpus": TITLES[corpus], "model": "the critic's own accuracy", "paper": paper.CRITIC_ACCURACY, "seeds": 1,
+               **estimate([row["right"] for row in own], scale=100.0), "texts": len(own)}  # fmt: skip
         for row in (PEOPLE, *found.rows(corpus)):
             runs = found.written[corpus, row]
             score = np.mean([[one["belongs"] > 0.5 for one in run] for run in runs], axis=0)
-            given = paper.CRITIC.get(row) if task_of(found, corpus) == "nli" else None
-            rows.append({"corpus": TITLES[corpus], "model": title(row), **estimate(list(score), scale=100.0), "paper": given,
-                         "seeds": len(runs), "texts": len(score)})  # fmt: skip
-    caption = (
-        "Critic-Score: % of triples of input, predicted label and written explanation that a discriminator takes for a match. "
-        "It learned from people's triples and from those with the explanation of an example that shares a sentence (planted "
-        "scenes: a deciding word). Its own accuracy, on triples of people, says how far the score can be believed."
-    )
-    return Table("table3", "Table 3: Critic-Score", caption, ["corpus", "model", "ours", "paper", "seeds", "texts"], rows)
+            yield {"corpus": TITLES[corpus], "model": title(row), **estimate(list(score), scale=100.0),
+                   "paper": published(known, row), "seeds": len(runs), "texts": len(score)}  # fmt: skip
 
 
 def moved(runs: Sequence[Rows]) -> Movement | None:
@@ -120,38 +110,30 @@ def moved(runs: Sequence[Rows]) -> Movement | None:
     return movement_share([np.array(r["moves"]) for r in rows], [np.array(r["deciding"], dtype=bool) for r in rows])
 
 
-def evolution(found: Found) -> Table:
-    rows = []
+@table("evolution", "When does the label move?", "corpus, model, ours, chance, p, movement, texts, left out")
+def evolution(found: Found) -> TableRows:
+    """Share of the label distribution's movement (total variation between one token and the next) that falls on the words
+    that decide, beside the share that random places would get; p: movements shuffled within a text. Movement: its mean sum
+    in a text. Left out: texts in which nothing moves, or no word or every word decides."""
     for (corpus, row), runs in found.written.items():
         share = None if row == PEOPLE else moved(runs)
         if share is not None:
             total = float(np.mean([sum(one["moves"]) for run in runs for one in run]))
-            rows.append({"corpus": TITLES[corpus], "model": title(row), "ours": share.share.value, "low": share.share.low,
-                         "high": share.share.high, "chance": share.chance, "p": share.p, "movement": total,
-                         "texts": share.texts, "left out": share.left_out})  # fmt: skip
-    caption = (
-        "Share of the label distribution's movement (total variation between one token and the next) that falls on the words "
-        "that decide, beside the share that random places would get; p: movements shuffled within a text. Movement: its mean "
-        "sum in a text. Left out: texts in which nothing moves, or no word or every word decides."
-    )
-    columns = ["corpus", "model", "ours", "chance", "p", "movement", "texts", "left out"]
-    return Table("evolution", "When does the label move?", caption, columns, rows)
+            yield {"corpus": TITLES[corpus], "model": title(row), **shown_row(share.share), "chance": share.chance,
+                   "p": share.p, "movement": total, "texts": share.texts, "left out": share.left_out}  # fmt: skip
 
 
-def association(found: Found) -> Table:
-    rows = [
-        {"corpus": TITLES[corpus], "model": title(row), "noise test": one["verdict"], "steps apart": one["steps"],
-         "coupling": one["coupling"], "p of coupling": one["p"], "words test": one["bond"], "ours": one["shared"],
-         "low": one["shared_low"], "high": one["shared_high"], "p": one["shared_p"], "texts": one["examples"]}
-        for (corpus, row), one in found.associated.items()
-    ]  # fmt: skip
-    caption = (
-        "Both association tests (Wiegreffe et al. 2021). Noise test: labels and rationales fail together if they collapse "
-        "within one step of the noise grid and on the same draws (coupling). Words test: how alike the words that label and "
-        "rationale come from move under a little noise (ours; associated above 0.15). First seed of each model."
-    )
-    columns = ["corpus", "model", "noise test", "steps apart", "coupling", "p of coupling", "words test", "ours", "p", "texts"]
-    return Table("association", "Are explanations of SIM bound to its labels?", caption, columns, rows)
+@table("association", "Are explanations of SIM bound to its labels?",
+       "corpus, model, noise test, steps apart, coupling, p of coupling, words test, ours, p, texts")  # fmt: skip
+def association(found: Found) -> TableRows:
+    """Both association tests (Wiegreffe et al. 2021). Noise test: labels and rationales fail together if they collapse
+    within one step of the noise grid and on the same draws (coupling). Words test: how alike the words that label and
+    rationale come from move under a little noise (ours; associated above 0.15). First seed of each model."""
+    for (corpus, row), one in found.associated.items():
+        yield {"corpus": TITLES[corpus], "model": title(row), "noise test": one["verdict"], "steps apart": one["steps"],
+               "coupling": one["coupling"], "p of coupling": one["p"], "words test": one["bond"], "ours": one["shared"],
+               "low": one["shared_low"], "high": one["shared_high"], "p": one["shared_p"],
+               "texts": one["examples"]}  # fmt: skip
 
 
 EXCHANGES = {
@@ -175,62 +157,45 @@ def exchange_values(rows: Rows, which: str) -> list[float]:
     return [float(row[which] == row["label"]) for row in rows if row[which] is not None]
 
 
-def exchange(found: Found) -> Table:
-    rows = [
-        {
-            "corpus": TITLES[corpus],
-            "model": title(row),
-            "what": said,
-            **estimate(exchange_values(one, which)),
-            "texts": len(one),
-        }
-        for (corpus, row), one in found.exchanged.items()
-        for which, said in EXCHANGES.items()
-    ]
-    caption = (
-        "Does the label state need the explanation, and the explanation the label state? One is exchanged, the other watched. "
-        "A model without fusion keeps label and explanation whatever happens to the other."
-    )
-    return Table("exchange", "Label and explanation exchanged", caption, ["corpus", "model", "what", "ours", "texts"], rows)
+@table("exchange", "Label and explanation exchanged", "corpus, model, what, ours, texts")
+def exchange(found: Found) -> TableRows:
+    """Does the label state need the explanation, and the explanation the label state? One is exchanged, the other watched.
+    A model without fusion keeps label and explanation whatever happens to the other."""
+    for (corpus, row), one in found.exchanged.items():
+        for which, said in EXCHANGES.items():
+            counted = estimate(exchange_values(one, which))
+            yield {"corpus": TITLES[corpus], "model": title(row), "what": said, **counted, "texts": len(one)}
 
 
-def examples(found: Found) -> Table:
-    """The first examples of the test part, chosen by nobody."""
-    rows = []
+@table("table4", "Tables 4 and 5: explanations beside people's", "corpus, input, model, label, explanation")
+def examples(found: Found) -> TableRows:
+    """The first test examples, chosen by nobody; first seed of each model. People: the right label and what is scored."""
     for corpus, task in found.settings.corpora.items():
         for i in range(min(task.shown, len(found.written[corpus, PEOPLE][0]))):
             for row in (PEOPLE, *task.rows):
                 one = found.written[corpus, row][0][i]
-                rows.append({"corpus": TITLES[corpus], "input": one["input"], "model": title(row),
-                             "label": one["predicted"] or "none", "explanation": one["rationale"]})  # fmt: skip
-    caption = "The first test examples, first seed of each model; people: the right label and the explanation that is scored."
-    columns = ["corpus", "input", "model", "label", "explanation"]
-    return Table("table4", "Tables 4 and 5: explanations beside people's", caption, columns, rows)
+                yield {"corpus": TITLES[corpus], "input": one["input"], "model": title(row),
+                       "label": one["predicted"] or "none", "explanation": one["rationale"]}  # fmt: skip
 
 
-def table_6(found: Found, answers: Mapping[str, Answers]) -> Table:
+@table("table6", "Table 6: human judgements", "corpus, model, measure, ours, paper, answers")
+def table_6(found: Found, answers: Mapping[str, Answers]) -> TableRows:
+    """Human judges, 1 to 5, blind: mean of all answers. Fidelity apart for right and wrong predictions."""
     by: dict[tuple[str, str, str], list[float]] = {}
     for sheet, given in answers.items():
         for key, marks in given.items():
             about = dict(key)
             measure = f"fidelity of {about['right']}" if sheet == "fidelity" else sheet.replace("_", " ")
             by.setdefault((about["corpus"], about["row"], measure), []).extend(map(float, marks))
-    rows = [
-        {"corpus": TITLES[corpus], "model": title(row), "measure": measure, **estimate(marks),
-         "paper": paper.published(paper.JUDGED[task_of(found, corpus)], row, measure), "answers": len(marks)}
-        for (corpus, row, measure), marks in by.items()
-    ]  # fmt: skip
-    caption = "Human judges, 1 to 5, blind: mean of all answers. Fidelity apart for right and wrong predictions."
-    columns = ["corpus", "model", "measure", "ours", "paper", "answers"]
-    return Table("table6", "Table 6: human judgements", caption, columns, rows)
+    for (corpus, row, measure), numbers in by.items():
+        yield {"corpus": TITLES[corpus], "model": title(row), "measure": measure, **estimate(numbers),
+               "paper": published(paper.JUDGED, task_of(found, corpus), row, measure), "answers": len(numbers)}  # fmt: skip
 
 
-def training(found: Found) -> Table:
-    rows = []
+@table("training", "The models", "corpus, model, ours, trained on, epoch, seeds")
+def training(found: Found) -> TableRows:
+    """Accuracy in % on dev, with a 95 % interval over seeds (Student's t); the epoch that was kept."""
     for (corpus, row), runs in found.trained.items():
-        accuracy = interval([100 * one["dev_accuracy"] for [one] in runs])
-        rows.append({"corpus": TITLES[corpus], "model": title(row), **accuracy, "trained on": runs[0][0]["train"],
-                     "epoch": float(np.mean([one["epoch"] for [one] in runs])), "seeds": len(runs)})  # fmt: skip
-    caption = "Accuracy in % on dev, with a 95 % interval over seeds (Student's t); the epoch that was kept."
-    columns = ["corpus", "model", "ours", "trained on", "epoch", "seeds"]
-    return Table("training", "The models", caption, columns, rows)
+        yield {"corpus": TITLES[corpus], "model": title(row), **interval([100 * one["dev_accuracy"] for [one] in runs]),
+               "trained on": runs[0][0]["train"], "epoch": float(np.mean([one["epoch"] for [one] in runs])),
+               "seeds": len(runs)}  # fmt: skip
