@@ -78,6 +78,14 @@ def test_two_networks_of_one_kind_are_told_apart_though_they_collapse_at_the_sam
     assert found.verdict == "apart"
 
 
+def test_next_to_no_coupling_is_none_however_small_its_p() -> None:
+    """Of twenty pairs of independent networks one has p < 0.05; a control of the study had 0.08 (0.01 to 0.16), p = 0.04."""
+    found = replace(robustness(outputs((2, 2), joint=False)), coupling=0.08, p=0.04, coupling_interval=(0.01, 0.16))
+    assert found.verdict == "apart"
+    assert "are not seen to break both" in found.told()
+    assert replace(found, coupling=0.5, coupling_interval=(0.4, 0.6)).verdict == "together"
+
+
 def test_few_examples_leave_it_undecided() -> None:
     few = [[row[:3] for row in draws[:2]] for draws in outputs((2, 2), joint=False)]
     found = robustness(few)

@@ -14,7 +14,8 @@ For each variance σ² of a grid that begins with 0, and each of a few draws of 
              against draws shuffled within example and σ²; bootstrap interval over examples
 
 `verdict`
-  together        both collapse within one step of each other, and the same draws break both (p < 0.05)
+  together        both collapse within one step of each other, and the same draws break both: p < 0.05, and the interval of
+                  the coupling does not end below 0.3
   apart           surely more than one step lies between, or the interval of the coupling ends below 0.3
   undecided       else: too few examples or draws
   nothing failed  neither curve collapses on the grid
@@ -77,7 +78,7 @@ class Robustness:
 
     @property
     def _coupled(self) -> bool:
-        return self.p < LEVEL and self.coupling > 0
+        return self.p < LEVEL and self.coupling > 0 and self.coupling_interval[1] >= LITTLE
 
     def told(self) -> str:
         """In one sentence."""
