@@ -31,6 +31,8 @@ def invented(piece: Piece) -> Rows:
     if piece.work is association.found.pieces.ranked:
         scores = {by: [0.5, 0.25] for by in ("label", "rationale", *given["own"].methods)}
         return [{"id": "1", "place": [0, 2], **scores}]
+    if piece.work is association.found.pieces.noise:
+        return [{"rationale": "so"}]
     if piece.work is alignment.pieces.roles:
         return [{"as it is": 1.0}]
     return [{"nothing": 0}]

@@ -164,11 +164,21 @@ class Work:
         [corner.lengths], [corner.answers] = whole["lengths"], whole["answers"]
         noised = {
             key: [Piece(f"noise-{model.name}-{level:g}", pieces.noise,
-                        {"subject": model, "base": subject, "own": task.noise, "level": level, "read": key == "joint 0"})
+                        {"subject": model, "base": subject, "own": task.noise, "level": level})
                   for level in task.noise.levels]
             for key, model in models.items()
         }  # fmt: skip
         corner.noised = self.context.gather(noised)
+        asked = {
+            number: [Piece(f"reread-{subject.name}-{level:g}", pieces.reread,
+                           {"subject": subject, "rationales": [row["rationale"] for row in rows]})]
+            for number, (level, rows) in enumerate(zip(task.noise.levels, corner.noised["joint 0"], strict=True))
+        }  # fmt: skip
+        read = self.context.gather(asked)
+        corner.noised["joint 0"] = [
+            [{**row, **answer} for row, answer in zip(rows, read[number][0], strict=True)]
+            for number, rows in enumerate(corner.noised["joint 0"])
+        ]
         corner.scored = self.each("importance", pieces.importance, models, base=subject)
         if task.constant:
             corner.constant = self.each("told", pieces.told, {"constant": models["constant"]})["constant"]

@@ -50,7 +50,8 @@ class Subject(BaseModel):
         options = dict(own.options)
         if own.architecture == "warm":
             options["encoder"] = str(self.nli_encoder().folder / "model") if self.task.nli_encoder else self._encoder()
-        chosen = {**default_settings(own.architecture), **own.training, **self.task.training, **changed, "seed": self.seed}
+        chosen = {**default_settings(own.architecture), **own.training, **self.task.training}
+        chosen |= {**self.task.of_variant.get(self.variant, {}), **changed, "seed": self.seed}
         return Job(
             task="text2text", data=self.corpus, model=own.architecture, template=template or self.template, options=options,
             settings=Settings(**chosen),

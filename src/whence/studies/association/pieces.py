@@ -85,8 +85,8 @@ def _parsed(model: Generator, example: Example, output: str) -> tuple[str | None
     return parsed.label, parsed.rationale
 
 
-def noise(subject: Subject, base: Subject, own: Noise, level: float, read: bool) -> Rows:
-    """Outputs under one level of noise, for each draw and example. `read`: IR→O, without noise, reads the rationales.
+def noise(subject: Subject, base: Subject, own: Noise, level: float) -> Rows:
+    """Outputs under one level of noise, for each draw and example.
 
     The unit of noise is the variance of the `base` model's word table, and draws depend on its seed: all models of a corpus get
     the very same noise.
@@ -96,14 +96,19 @@ def noise(subject: Subject, base: Subject, own: Noise, level: float, read: bool)
     found = []
     for draw in range(own.draws if variance else 1):
         written = write_rationales(runner, examples, variance, base.seed * own.draws + draw, own.longest)
-        reader = subject.as_variant("ir-o").generator() if read else None
-        answers = _answers(reader, examples, [r.text for r in written]) if reader else [None] * len(written)
         found += [
             {"id": e.id, "draw": draw, "level": level, "noise": variance, "gold": e.answer, "label": r.label,
-             "rationale": r.text, "output": r.written, "ended": float(r.ended), "ir-o": answer}
-            for e, r, answer in zip(examples, written, answers, strict=True)
+             "rationale": r.text, "output": r.written, "ended": float(r.ended)}
+            for e, r in zip(examples, written, strict=True)
         ]  # fmt: skip
     return found
+
+
+def reread(subject: Subject, rationales: Sequence[str]) -> Rows:
+    """What IR→O, without noise, says after reading rationales: those of the tested examples, draw after draw."""
+    examples = subject.tested(subject.task.noise.examples)
+    several = [examples[i % len(examples)] for i in range(len(rationales))]
+    return [{"ir-o": answer} for answer in _answers(subject.as_variant("ir-o").generator(), several, rationales)]
 
 
 def told(subject: Subject) -> Rows:

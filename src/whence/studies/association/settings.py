@@ -62,6 +62,8 @@ class Task(BaseModel):
     noise: Noise
     roar: Roar | None = None
     training: dict[str, Any] = {}
+    of_variant: dict[str, dict[str, Any]] = {}
+    """Where the training of one variant differs."""
 
 
 class AssociationSettings(BaseModel):
@@ -88,11 +90,14 @@ def settings(scale: Scale) -> AssociationSettings:
 
 def _smoke() -> AssociationSettings:
     noise = Noise(examples=40, levels=(0.0, 0.5, 1.0, 2.0, 4.0, 8.0), longest=24)
-    scenes = Task(templates="nli", longest=20, dev=100, test=300, importance=40, noise=noise, training={"epochs": 4})
-    roar = Roar(train=2000, dev=50, test=150, percents=(20,), methods=("input_x_gradient",), training={"epochs": 2})
+    easy: dict[str, dict[str, Any]] = {"r-o": {"epochs": 1}, "ir-o": {"epochs": 2}}
+    scenes = Task(
+        templates="nli", longest=20, dev=100, test=300, importance=40, noise=noise, training={"epochs": 4}, of_variant=easy,
+    )  # fmt: skip
+    roar = Roar(train=4000, dev=50, test=200, percents=(20,), methods=("input_x_gradient",), training={"epochs": 3})
     choices = Task(
         templates="cose", dev=100, test=400, joint_seeds=3, constant=True, importance=40, noise=noise, roar=roar,
-        training={"epochs": 3, "learning_rate": 5e-3},
+        training={"epochs": 3, "learning_rate": 5e-3}, of_variant={**easy, "i-or": {"epochs": 5}},
     )  # fmt: skip
     return AssociationSettings(
         corpora={"choices": choices, "scenes": scenes}, architecture="small_t5", training={"generated": None}, shown=6,
