@@ -14,9 +14,10 @@ from whence.explain.text.importance import DRAWS
 from whence.studies.association import STUDY, paper
 from whence.studies.association.claims import claims
 from whence.studies.association.found import Corner, hidden_words
-from whence.studies.association.models import SENTENCE, Subject, _held_out, roar_part
+from whence.studies.association.models import SENTENCE, Subject, roar_part
 from whence.studies.association.settings import VARIANTS, Roar, settings
 from whence.studies.association.tables import simulatability, table_3, table_4, table_9
+from whence.studies.kit.corpora import held_out_dev
 from whence.studies.kit.models import Trained
 from whence.studies.study import run_study
 from whence.teach.tasks import written
@@ -192,7 +193,7 @@ def toy(count: int = 40) -> Corpus:
 
 
 def test_nothing_is_chosen_on_what_is_tested() -> None:
-    held = _held_out(toy(), 10)
+    held = held_out_dev(toy(), 10)
     ids = {split: {e.id for e in held.load(split)} for split in held.splits}
     assert ids["test"] == {f"dev{i}" for i in range(40)}
     assert len(ids["dev"]) == 10
