@@ -1,5 +1,6 @@
 """Explanations of a corpus as a file: the same bytes however often the run is broken off, and one part in memory at a time."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,11 @@ def test_one_part_is_read_at_a_time(tmp_path: Path, parts: None) -> None:
 
     assert explain_to_file(tmp_path / "x.jsonl", {}, films, ["m"], make) == 30
     assert len((tmp_path / "x.jsonl").read_text().splitlines()) == 30
+
+
+def test_a_number_beyond_all_bounds_is_one_line(tmp_path: Path) -> None:
+    made = load(own_model("mlp").model, own_model("mlp").tokenizer).explain("good film", method="random")
+    line = json.dumps(made.to_dict())
+    (tmp_path / "x.jsonl").write_text(line.replace("[[0, 4]", "[[0, 1e999]") + "\n")
+    with pytest.raises(BadInput, match=r"x\.jsonl, row 1: not an explanation"):
+        load_explanations(tmp_path / "x.jsonl")

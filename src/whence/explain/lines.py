@@ -43,7 +43,7 @@ def numbered_lines(path: Path, format_: str, from_dict: Callable[[Mapping[str, A
             raise BadInput(f'{path}, row {row}: format is {json.dumps(value.get("format"))}; expected "{format_}"')
         try:
             yield row, from_dict(value)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:  # 1e999 is no whole number
             raise BadInput(f"{path}, row {row}: not an explanation of this format ({error!r})") from error
 
 
