@@ -13,7 +13,7 @@ import whence.teach.loop as loop
 from whence.cli import app
 from whence.data import Corpus, Example
 from whence.errors import BadInput
-from whence.models import SimPort, load_port
+from whence.models import UNCHANGED, SimPort, load_port
 from whence.run import Request, Runner, read_json
 from whence.teach import Job, Settings, default_settings, read_predictions, run_job
 from whence.teach.job import task_for
@@ -140,13 +140,57 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert config["id2label"] == {"0": "two", "1": "four", "2": "six"}
 
 
+def pairs() -> Corpus:
+    """A hypothesis follows from its premise where both name the same animal; the reason says so."""
+
+    def rows(split: str) -> list[Example]:
+        names, found = sorted(LEGS), []
+        for i in range(72 if split == "train" else 12):
+            one, other = names[i % 6], names[(i + (i // 6) % 2 * (1 + i % 5)) % 6]
+            label = "entailment" if one == other else "contradiction"
+            why = f"{one} is {other}." if one == other else f"{one} is not {other}."
+            texts = {"premise": f"a {one} sat", "hypothesis": f"a {other}"}
+            found.append(Example(f"{split}{i}", texts, label, explanations=(why,)))
+        return found
+
+    splits = {split: (lambda split=split: iter(rows(split))) for split in ("train", "dev", "test")}
+    return Corpus("animals", "pair", ("entailment", "contradiction"), splits)
+
+
+def test_infersent_knows_its_label_first_and_reads_each_sentence_on_its_own(tmp_path: Path) -> None:
+    shape = {"hidden_size": 16, "embedding_dim": 16, "decoder_size": 32, "classifier_size": 16}
+    asked = Job(
+        task="joint", template="nli.i-or", data="animals", model="infersent", options=shape,
+        settings=Settings(epochs=40, patience=40, batch_size=12, learning_rate=1e-2),
+    )  # fmt: skip
+    results = run_job(asked, pairs(), tmp_path / "run", quiet)
+    assert results["test"]["accuracy"] == 1.0
+    assert results["test"]["exact_match"] >= 0.9
+    port = load_port(tmp_path / "run")
+    assert isinstance(port, SimPort)
+    encoded = port.encode(pairs().load("test"))
+    [written, *_] = port.generate(encoded[:1], [UNCHANGED], 9)
+    assert len(set(written.evolution)) == 1, "the label does not change while it explains"
+    # a sentence vector by hand: torch's own LSTM over the premise's words alone
+    model, item = port.model, encoded[0]
+    batch = port._collate(encoded[:3], [UNCHANGED] * 3, [])
+    with torch.no_grad():
+        words = model.words(torch.from_numpy(item.ids[item.field == item.fields.index("premise")])[None])
+        u = model.sentence.lstm(words)[0].max(1).values[0]
+        features = model.begin(model.words(batch.input_ids), batch.attention_mask, batch.places).choices
+    assert torch.allclose(features[0, : len(u)], u, atol=1e-5)
+    assert {"gradient", "noise", "token_gradients"} <= port.honours
+    with pytest.raises(BadInput, match="compares a premise with a hypothesis"):
+        run_job(asked.model_copy(update={"template": "why"}), legs(), tmp_path / "legs", quiet)
+
+
 def test_bad_input(tmp_path: Path) -> None:
     def run(**changes: Any) -> None:
         run_job(job().model_copy(update=changes), legs(), tmp_path / "run", quiet)
 
     with pytest.raises(BadInput, match="joint needs a template"):
         run(template=None)
-    with pytest.raises(BadInput, match="expected --task joint with --model sim"):
+    with pytest.raises(BadInput, match="expected --task joint with --model sim or infersent"):
         run(model="small_t5")
     with pytest.raises(BadInput, match="expected --task joint with --model sim"):
         run(task="text2text")

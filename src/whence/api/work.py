@@ -59,7 +59,7 @@ def train(
 
     data        a corpus with a training split, or a folder with train.csv (and dev.csv, test.csv)
     model       "bilstm", "mlp", "decomposable", "esim", "encoder", or the folder or hub id of a Hugging Face model;
-                in text2text "small_t5", "small_gpt2", "warm", or a folder or hub id; in joint "sim"
+                in text2text "small_t5", "small_gpt2", "warm", or a folder or hub id; in joint "sim", "infersent"
     task        "classification"; "text2text": the model writes the target that `template` makes of an example; "joint": it
                 decides while it writes its explanation (docs/mpii.md)
     template    of text2text and joint: a name such as "nli.i-or", or a file (docs/templates.md)

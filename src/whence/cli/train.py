@@ -36,7 +36,7 @@ def train(
         str,
         typer.Option(
             help="To train from scratch: bilstm, mlp, decomposable, esim, encoder; in text2text small_t5, small_gpt2; in joint "
-            "sim. To start from an encoder: warm. To fine-tune: a folder or hub id."
+            "sim, infersent. To start from an encoder: warm. To fine-tune: a folder or hub id."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Run folder. The model is saved in OUT/model. Run the same command to continue.")],

@@ -21,6 +21,7 @@ from whence.errors import BadInput
 from whence.models.causal import Causal
 from whence.models.classifier import Classifier
 from whence.models.generator import Generator
+from whence.models.infersent import InferSentConfig
 from whence.models.seq2seq import Seq2Seq
 from whence.models.sim import SimConfig
 from whence.models.sim_port import SimPort
@@ -36,7 +37,7 @@ def load_port(source: Any, tokenizer: Any = None, candidates: Sequence[str] = ()
     if isinstance(source, TorchPort):
         return source
     model, tokenizer = _as_objects(source, tokenizer)
-    if isinstance(model.config if model is not None else _config(model_folder(source)), SimConfig):
+    if isinstance(model.config if model is not None else _config(model_folder(source)), SimConfig | InferSentConfig):
         return SimPort(*_opened(model, tokenizer, source, AutoModelForSeq2SeqLM, "a stepwise model"), template, candidates)
     if not candidates and template is None:
         if model is None:

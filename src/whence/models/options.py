@@ -14,8 +14,7 @@ from transformers import AutoConfig, BertConfig
 from whence.errors import BadInput, unknown
 from whence.models import ARCHITECTURES
 from whence.models.build import ENCODER
-from whence.models.sim_build import OPTIONS as SIM_OPTIONS
-from whence.models.sim_build import SIM
+from whence.models.sim_build import JOINT
 from whence.models.text_models import OPTIONS as TEXT_OPTIONS
 
 OURS = ("vocab_size", "pad_token_id", "cls_token_id", "sep_token_id", "num_labels", "id2label", "label2id")
@@ -49,8 +48,8 @@ def _kinds(model: str) -> dict[str, Any]:
         usual: dict[str, Any] = BertConfig().to_dict()
         wanted = {"hidden_size": 128, "layers": 2, **{k: usual[k] for k in usual if "dropout" in k and usual[k] is not None}}
         return {name: type(value) for name, value in wanted.items()} | VOCABULARY
-    if model == SIM:
-        return SIM_OPTIONS
+    if model in JOINT:
+        return JOINT[model]
     if model in TEXT_OPTIONS:
         return TEXT_OPTIONS[model]
     try:

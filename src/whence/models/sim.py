@@ -18,7 +18,7 @@ In both cases nothing recurs through the decoder, and all steps run at once. `ow
 which the decoder is fed the expected embedding of its own last token instead of the right token (scheduled feeding).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,16 +36,19 @@ GATE_BIAS = -2.0
 
 
 class SimConfig(PreTrainedConfig):
-    """`base` is the config of the encoder–decoder; `choices`: labels are the choices of a question."""
+    """`base` is the config of the encoder–decoder; `choices`: labels are the choices of a question, whose tokens the model must
+    know (`parts`)."""
 
     model_type = "whence-sim"
 
     def __init__(
         self, base: dict[str, Any] | None = None, choices: bool = False, label_to_text: bool = True, text_to_label: bool = True,
-        own_words: float = 0.0, longest: int = 60, template: dict[str, str] | None = None, **kwargs: Any,
+        own_words: float = 0.0, longest: int = 60, template: dict[str, str] | None = None, parts: Sequence[str] = (),
+        **kwargs: Any,
     ) -> None:  # fmt: skip
         self.base, self.choices, self.label_to_text, self.text_to_label = base or {}, choices, label_to_text, text_to_label
         self.own_words, self.longest, self.template = own_words, longest, template
+        self.parts = list(parts)
         super().__init__(**{"is_encoder_decoder": True, **kwargs})
 
 
@@ -214,8 +217,9 @@ def _opened(base: dict[str, Any]) -> PreTrainedConfig:
 
 def sim_over(base: PreTrainedModel, labels: tuple[str, ...], start: int, end: int, pad: int, **options: Any) -> Sim:
     """A SIM whose encoder and decoder are those of `base`; `options` go into the config."""
+    parts = [f"choice {i}" for i in range(len(labels))] if options.get("choices") else []
     config = SimConfig(
-        base=base.config.to_dict(), num_labels=len(labels), id2label=dict(enumerate(labels)),
+        base=base.config.to_dict(), parts=parts, num_labels=len(labels), id2label=dict(enumerate(labels)),
         label2id={name: i for i, name in enumerate(labels)}, decoder_start_token_id=start, eos_token_id=end, pad_token_id=pad,
         vocab_size=int(base.get_output_embeddings().weight.shape[0]), tie_word_embeddings=False,
         max_position_embeddings=getattr(base.config, "max_position_embeddings", None), **options,

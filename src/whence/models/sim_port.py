@@ -38,8 +38,8 @@ Edit = Callable[[int, Tensor], Tensor]
 
 @dataclass
 class StepBatch(Batch):
-    places: Bool[Tensor, "batch choices tokens"] | None = None
-    """Which tokens belong to which choice; None where labels are fixed."""
+    places: Bool[Tensor, "batch parts tokens"] | None = None
+    """Which tokens belong to which part that the model knows by name (`config.parts`): each of the choices; None for none."""
     said: Int[Tensor, "batch 2"] | None = None
     """Of texts that are asked about: the label that they begin with, and how many tokens it has with its delimiter."""
     explanations: Sequence[Int[Tensor, " tokens"]] = ()
@@ -88,15 +88,15 @@ class SimPort(Seq2Seq):
             found.explanations = [torch.tensor(ids, dtype=torch.long, device=self.device) for ids in after]
         return found
 
-    def places(self, encoded: Sequence[Encoded], width: int) -> Bool[Tensor, "batch choices tokens"] | None:
-        if not self.model.config.choices:
+    def places(self, encoded: Sequence[Encoded], width: int) -> Bool[Tensor, "batch parts tokens"] | None:
+        parts = self.model.config.parts
+        if not parts:
             return None
-        where = np.zeros((len(encoded), len(self.labels), width), dtype=bool)
+        where = np.zeros((len(encoded), len(parts), width), dtype=bool)
         for row, e in zip(where, encoded, strict=True):
-            for number in range(len(self.labels)):
-                name = f"choice {number}"
+            for number, name in enumerate(parts):
                 if name not in e.fields:
-                    raise BadInput(f"example '{e.example.id}' shows no {name}; expected a template with {{choices}}")
+                    raise BadInput(f"example '{e.example.id}' shows no {name}; expected a template with {', '.join(parts)}")
                 row[number, : len(e)] = e.field == e.fields.index(name)
         return torch.from_numpy(where).to(self.device)
 

@@ -14,11 +14,11 @@ from transformers import AutoConfig
 
 from whence.data import Corpus, Example
 from whence.models.build import NAMES
-from whence.models.sim_build import SIM
+from whence.models.sim_build import JOINT
 from whence.models.text_models import BUILDERS
 from whence.run import digest
 
-OURS = (*NAMES, *BUILDERS, SIM)
+OURS = (*NAMES, *BUILDERS, *JOINT)
 
 
 def depends_on(settings: Mapping[str, Any], corpus: Corpus, splits: Mapping[str, Sequence[Example]]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from transformers import set_seed
 from whence.data import TEMPLATES, Corpus, Example, open_template
 from whence.errors import BadInput, unknown
 from whence.models.build import NAMES, build_model
-from whence.models.sim_build import SIM, build_sim
+from whence.models.sim_build import INFERSENT, JOINT, SIM, build_joint
 from whence.models.text_models import build_text_model
 from whence.run import RunFolder, cache_folder, read_rows, remove, replace_folder, versions
 from whence.teach.depends import depends_on
@@ -57,6 +57,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "encoder": _FROM_SCRATCH,
     "small_t5": _SMALL_WRITER,
     "small_gpt2": _SMALL_WRITER,
+    INFERSENT: {**_FROM_SCRATCH, "learning_rate": 2e-3, "options": {"label_and_text": {"label_weight": 1.5}}},
     SIM: {**_FROM_SCRATCH, "learning_rate": 3e-3, "epochs": 6, "weight_decay": 0.0},
     "warm": {
         **_PRETRAINED, "learning_rate": 1e-4, "decoder_learning_rate": 5e-4, "warmup": 0.085, "epochs": 2,
@@ -126,8 +127,8 @@ def task_for(job: Job, corpus: Corpus, examples: list[Example]) -> Task:
         template = open_template(str(job.template))
         texts = (text for e in examples for text in (template.render(e).text, template.render_target(e)))
         if job.task == Joint.name:
-            sim, words = build_sim(texts, corpus.labels, corpus.task == "choice", template, job.options)
-            return Joint(sim, words, template, corpus.labels, job.settings.generated)
+            joint, words = build_joint(job.model, texts, corpus.labels, corpus.task == "choice", template, dict(job.options))
+            return Joint(joint, words, template, corpus.labels, job.settings.generated)
         model, tokenizer = build_text_model(job.model, texts, job.options)
         return Text2Text(model, tokenizer, template, corpus.labels, job.settings.generated)
     texts = (text for example in examples for text in example.texts.values())
@@ -159,8 +160,9 @@ def _check(job: Job, corpus: Corpus) -> None:
             raise BadInput(f"{job.task} needs a template; expected --template with one of {', '.join(TEMPLATES)}, or a file")
         if job.vectors or job.guide:
             raise BadInput(f"--vectors and --guide go with classifiers; expected neither in {job.task}")
-        if (job.model == SIM) != (job.task == Joint.name):
-            raise BadInput(f"--model {job.model} was given for {job.task}; expected --task {Joint.name} with --model {SIM}")
+        if (job.model in JOINT) != (job.task == Joint.name):
+            known = " or ".join(JOINT)
+            raise BadInput(f"--model {job.model} was given for {job.task}; expected --task {Joint.name} with --model {known}")
     elif job.template is not None:
         raise BadInput(f"a template was given for {job.task}; expected --task text2text with it")
     elif corpus.task == "choice":

@@ -131,7 +131,7 @@ class Player(Learner):
 
     def spoken(self, step: JointStep, label: Tensor, text: Tensor) -> tuple[Float[Tensor, "b t size"], Bool[Tensor, "b t"]]:
         """(vectors of label and explanation, which of them are there). A choice is known by its words."""
-        if step.batch.places is None:
+        if not self.port.model.config.choices:
             said = label @ self.labels.weight
         else:
             where = step.batch.places.to(label.dtype)

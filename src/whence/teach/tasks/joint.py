@@ -15,6 +15,7 @@ from whence.data import Example, Template
 from whence.errors import BadInput
 from whence.models import Encoded, Sim, SimPort
 from whence.models.encoding import storable
+from whence.models.infersent import InferSent
 from whence.run import Request, Runner
 from whence.teach.objectives import JointStep, TextFacts
 from whence.teach.tasks.task import LOSS, TRAIN_LOSS, Metric, Row, Scores
@@ -56,7 +57,9 @@ class Joint(Text2Text):
         TRAIN_LOSS,
     )
 
-    def __init__(self, model: Sim, tokenizer: Any, template: Template, labels: Sequence[str], generated: int | None) -> None:
+    def __init__(
+        self, model: Sim | InferSent, tokenizer: Any, template: Template, labels: Sequence[str], generated: int | None
+    ) -> None:
         self.model, self.port = model, SimPort(model, tokenizer, template)
         self.template, self.labels, self.generated = template, labels, generated
 
