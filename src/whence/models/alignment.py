@@ -193,9 +193,9 @@ class _EveryLayer(Tap):
 
     seen: list[Tensor] = field(default_factory=list)
 
-    def change(self, weights: Tensor) -> Tensor:
+    def change(self, module: nn.Module, weights: Tensor) -> Tensor:
         self.seen.append(weights.mean(1))
-        return super().change(weights)
+        return super().change(module, weights)
 
 
 @contextmanager

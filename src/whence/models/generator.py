@@ -29,7 +29,7 @@ from whence.models.batch import Answers, Batch
 from whence.models.encoding import PROMPT, SPECIAL, Encoded, match_words, storable
 from whence.models.intervention import Intervention
 from whence.models.port import Generated
-from whence.models.reading import Kept, evaluating
+from whence.models.reading import Kept, Pooled, evaluating
 from whence.models.target import Target, Text
 from whence.models.token_gradients import token_gradients
 from whence.models.torch_port import TorchPort
@@ -175,7 +175,7 @@ class Generator(TorchPort):
         batch.answers = Answers.of(rows, self.pad_id, self.device, bool(texts))
         return batch
 
-    def _forward(self, batch: Batch, want: frozenset[str], kept: Kept) -> tuple[Tensor, None, dict[str, Tensor]]:
+    def _forward(self, batch: Batch, want: frozenset[str], kept: Kept) -> tuple[Tensor, Pooled | None, dict[str, Tensor]]:
         answers = batch.answers
         assert answers is not None
         logits = self._answered(batch, answers, want, kept).float()  # rows × candidates, length, vocabulary

@@ -77,6 +77,19 @@ class Pooled:
         return values if self.at is None else values.mean(1)[torch.arange(len(values), device=values.device), self.at]
 
 
+@dataclass
+class Looked(Pooled):
+    """Cross-attention: where a decoder looks while it writes, mean over heads and over the places that count."""
+
+    share: Tensor = field(default_factory=lambda: torch.empty(0))
+    """float[batch, candidates, length]: what each place counts; it adds up to 1 for each row of the batch."""
+
+    def row(self, values: Tensor | None = None) -> Float[Tensor, "batch tokens"]:
+        values = (self.weights if values is None else values).mean(1)[:, -self.share.shape[2] :]
+        share = self.share.to(values.dtype)
+        return torch.einsum("bcl,bcls->bs", share, values.unflatten(0, share.shape[:2]))
+
+
 def reduced(slopes: Sequence[Tensor], values: Sequence[Tensor], tokens: int) -> Float[Tensor, "batch tokens 4"]:
     """Gradients reduced over the width of all readers together: Σ x·g, Σ g, Σ |g|, sqrt Σ g²."""
     gradient, value = (_side_by_side(several, tokens).float() for several in (slopes, values))

@@ -1,20 +1,28 @@
 """Sequence-to-sequence models (T5, BART, our own) as label scorers and writers.
 
 The encoder reads the source once; its output serves all candidates, or all steps of greedy writing with a cache. Interventions
-on words act where the encoder reads them.
+on words act where the encoder reads them. Attention is the last decoder layer's to the source, at the places from which the
+tokens of the text that is asked about, or of the best candidate, are written; an intervention replaces it at every place.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
 from whence.errors import BadInput
+from whence.models.attention import Tap, tapped
 from whence.models.batch import Answers, Batch
 from whence.models.generator import Generator
-from whence.models.reading import Kept, evaluating
+from whence.models.intervention import UNCHANGED, Intervention
+from whence.models.reading import Kept, Looked, Pooled, evaluating
+from whence.models.sites import cross_attention
+from whence.models.torch_port import LONG
 
 
 class Seq2Seq(Generator):
@@ -36,6 +44,38 @@ class Seq2Seq(Generator):
         found = getattr(self.model.generation_config, "forced_bos_token_id", None)
         return () if found is None else (int(found),)
 
+    @property
+    def honours(self) -> frozenset[str]:
+        return super().honours | ({"attention"} if self._looks else frozenset())
+
+    @cached_property
+    def cross_attention(self) -> tuple[nn.Module, ...]:
+        """Found on one short text, whose target has another length."""
+        [long] = self.encode([self._probe(LONG)])
+        batch = self._collate([long], [UNCHANGED], [self._probe_target])
+        assert batch.answers is not None
+        source, written = batch.input_ids.shape[1], self._fed(batch.answers.ids[:, 0]).shape[1]
+        return cross_attention(self.model, lambda: self._scored(batch), source, written) if source != written else ()
+
+    @cached_property
+    def _looks(self) -> bool:
+        """Whether cross-attention can be read and changed, tried out: what is imposed must be read back and move the scores."""
+        if len(self.cross_attention) < 1:
+            return False
+        [long] = self.encode([self._probe(LONG)])
+        imposed = np.eye(1, len(long), dtype=np.float32)[0]
+        try:
+            plain, moved = (
+                self._run([long], [change], frozenset({"attention"}), [self._probe_target])
+                for change in (UNCHANGED, Intervention(attention=imposed))
+            )
+        except (BadInput, AttributeError, KeyError, RuntimeError):
+            return False
+        read = moved.get("attention")
+        return (
+            read is not None and np.allclose(read, imposed, atol=1e-3) and not np.array_equal(plain["scores"], moved["scores"])
+        )
+
     def training_pass(self, inputs: dict[str, Tensor], targets: Tensor) -> Tensor:
         """Token scores with their graph, float[batch, length, vocabulary]; `targets` are padded with −100."""
         known = targets.masked_fill(targets < 0, self.pad_id)
@@ -54,6 +94,28 @@ class Seq2Seq(Generator):
     def _tried(self, batch: Batch) -> Tensor:
         with evaluating(self.model):
             return self._read(batch, frozenset(), Kept())
+
+    def _forward(self, batch: Batch, want: frozenset[str], kept: Kept) -> tuple[Tensor, Pooled | None, dict[str, Tensor]]:
+        answers, inside = batch.answers, bool(want & {"attention", "attention_gradient"})
+        assert answers is not None
+        with self._looking(batch, answers.ids.shape[1], inside) as tap:
+            scores, _, more = super()._forward(batch, want, kept)
+        if tap is None or not inside:
+            return scores, None, more
+        best = nn.functional.one_hot(scores.detach().argmax(1), scores.shape[1])[..., None]
+        counted = (answers.asked & (best == 1)).float()
+        share = counted / counted.sum((1, 2), keepdim=True).clamp(min=1)
+        return scores, Looked(tap.last[0], share=share), more
+
+    @contextmanager
+    def _looking(self, batch: Batch, several: int = 1, read: bool = False) -> Iterator[Tap | None]:
+        """While the decoder writes: its attention to the source is what the batch says, and is kept if it is to be `read`."""
+        if batch.attention is None and not read:
+            yield None
+            return
+        row = None if batch.attention is None else batch.attention.repeat_interleave(several, 0)
+        with tapped(self.model, Tap(len(self.cross_attention), pooled_row=row, only=self.cross_attention)) as tap:
+            yield tap
 
     def _answered(self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept) -> Tensor:
         several, length = answers.ids.shape[1:]
@@ -75,10 +137,11 @@ class Seq2Seq(Generator):
 
         def step(last: Tensor | None) -> Tensor:
             nonlocal cache
-            output = self.model(
-                encoder_outputs=source, attention_mask=batch.attention_mask, decoder_input_ids=begin if last is None else last,
-                past_key_values=cache, use_cache=True,
-            )  # fmt: skip
+            with self._looking(batch):
+                output = self.model(
+                    encoder_outputs=source, attention_mask=batch.attention_mask,
+                    decoder_input_ids=begin if last is None else last, past_key_values=cache, use_cache=True,
+                )  # fmt: skip
             cache = output.past_key_values
             return output.logits[:, -1]
 

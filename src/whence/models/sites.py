@@ -3,6 +3,7 @@
   embeddings  the vector of each token as it comes out of the word table, where the encoder reads it
   embedded    what the first layer reads: after position, type and norm. Gradients are taken here: below a LayerNorm the product
               of the whole input with its gradient is zero by construction, and what is left attributes position.
+  cross_attention   of a sequence-to-sequence model: the weights with which each decoder layer attends to the source
 
 An encoder–decoder classifier reads its words twice: in the encoder, and again in the decoder, moved one place to the right.
 Both are changed together, and gradients of both count. A hook that did not fire as often as expected is an error, never a
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from whence.errors import BadInput
+from whence.models.attention import Watch, tapped
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,20 @@ def try_sites(sites: Sites, probe: Callable[[], Tensor], tokens: int) -> Sites:
         if torch.equal(moved, plain):
             raise BadInput(f"a change of {type(place[0].module).__name__} does not move the output")
     return found
+
+
+def cross_attention(model: PreTrainedModel, probe: Callable[[], Any], source: int, written: int) -> tuple[nn.Module, ...]:
+    """The modules that attend from what is `written` to the `source`, layer by layer; () where attention cannot be reached.
+
+    `probe` runs the model on one row of so many tokens; the two lengths differ, so that no other attention looks like it.
+    """
+    watch = Watch(0, queries=written, keys=source)
+    try:
+        with tapped(model, watch):
+            probe()
+    except (BadInput, AttributeError, KeyError, NotImplementedError, ValueError):
+        return ()
+    return tuple(watch.seen)
 
 
 def _same_words(encoder: Tensor, decoder: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,5 @@
-"""Attention as explanation: the pooled attention α_i, head-averaged ([CLS] row of the last layer, or a BiLSTM's one layer).
+"""Attention as explanation: the pooled attention α_i, head-averaged ([CLS] row of the last layer, or a BiLSTM's one layer; of a
+sequence-to-sequence model the last decoder layer's cross-attention, mean over the tokens that it writes).
 
   attention            α_i                       (1 forward)
   attention_gradient   α_i · ∂ŷ/∂α_i             (1 forward + 1 backward; Serrano & Smith 2019)
