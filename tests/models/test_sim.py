@@ -198,6 +198,25 @@ def test_what_is_switched_off_plays_no_part(fusion: tuple[bool, bool]) -> None:
     assert torch.equal(at_once.states[:, 0], at_once.states[:, -1]) is not fusion[1]
 
 
+def test_in_its_first_training_batches_nothing_is_fused_and_elsewhere_they_change_nothing() -> None:
+    base, _ = base_of("t5")
+    model = sim_over(base, LABELS, 0, 1, 0, early_steps=2).train()
+    ids, fed = torch.randint(3, 30, (2, 6)), torch.randint(3, 30, (2, 4))
+    given = (ids, torch.ones_like(ids), fed)
+    with torch.no_grad():
+        fused = model.eval()(*given)
+        plain = base(input_ids=ids, decoder_input_ids=fed).logits
+        early = [model.train()(*given) for _ in range(2)]
+        later, evaluated = model(*given), model.eval()(*given)
+    for output in early:
+        assert torch.allclose(output.logits, plain, atol=1e-5)
+        assert torch.equal(output.states, fused.states[:, :1].expand_as(fused.states))
+    for output in (later, evaluated):
+        assert torch.allclose(output.logits, fused.logits, atol=1e-5)
+        assert torch.allclose(output.states, fused.states, atol=1e-5)
+    assert not torch.allclose(fused.logits, plain, atol=1e-5)
+
+
 def test_gates_and_label_states_have_the_gradients_of_finite_differences() -> None:
     torch.manual_seed(0)
     base, _ = base_of("bart")  # T5's norm computes in single precision

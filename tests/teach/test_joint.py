@@ -105,8 +105,8 @@ def test_killed_and_continued_ends_the_same(tmp_path: Path, monkeypatch: pytest.
     class KilledError(Exception):
         pass
 
-    # with dropout, and with batches that are fed their own words: both draw at random
-    whole = job(options={"dropout": 0.2, "own_words": 0.5}, epochs=2, checkpoint_seconds=0.0)
+    # with dropout, and with batches that are fed their own words: both draw at random. Killed while nothing is fused yet
+    whole = job(options={"dropout": 0.2, "own_words": 0.5, "early_steps": 16}, epochs=2, checkpoint_seconds=0.0)
     uninterrupted = run_job(whole, legs(), tmp_path / "whole", quiet)
     assert run_job(whole, legs(), tmp_path / "again", quiet)["history"] == uninterrupted["history"]
     saves, real_save = 0, loop.save_checkpoint

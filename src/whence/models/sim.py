@@ -15,7 +15,9 @@ the time of the plain decoder where the vocabulary is large: benchmarks/sim_spee
   text_to_label=False   l_t = l_0 ("w/o interpretation in SIM"); with both off: a shared encoder with a label head and a decoder
 
 In both cases nothing recurs through the decoder, and all steps run at once. `own_words` is the share of training batches in
-which the decoder is fed the expected embedding of its own last token instead of the right token (scheduled feeding).
+which the decoder is fed the expected embedding of its own last token instead of the right token (scheduled feeding). In the
+first `early_steps` training batches nothing is fused yet: encoder and decoder learn at the speed of the plain model, and the
+fusion comes on top of what they know, as it does over a pretrained base.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,11 +45,11 @@ class SimConfig(PreTrainedConfig):
 
     def __init__(
         self, base: dict[str, Any] | None = None, choices: bool = False, label_to_text: bool = True, text_to_label: bool = True,
-        own_words: float = 0.0, longest: int = 60, template: dict[str, str] | None = None, parts: Sequence[str] = (),
-        **kwargs: Any,
+        own_words: float = 0.0, early_steps: int = 0, longest: int = 60, template: dict[str, str] | None = None,
+        parts: Sequence[str] = (), **kwargs: Any,
     ) -> None:  # fmt: skip
         self.base, self.choices, self.label_to_text, self.text_to_label = base or {}, choices, label_to_text, text_to_label
-        self.own_words, self.longest, self.template = own_words, longest, template
+        self.early_steps, self.own_words, self.longest, self.template = early_steps, own_words, longest, template
         self.parts = list(parts)
         super().__init__(**{"is_encoder_decoder": True, **kwargs})
 
@@ -84,6 +86,8 @@ class Sim(PreTrainedModel):
         self.gate = perceptron(2 * size, 1, size, GATE_BIAS) if config.label_to_text else None
         self.fused = perceptron(size, size, size) if config.text_to_label else None
         self.contribution = perceptron(2 * size, 1, size) if config.text_to_label else None
+        self.register_buffer("seen", torch.zeros((), dtype=torch.long))
+        """Training batches so far, up to `early_steps`."""
         self.generation_config = GenerationConfig(
             decoder_start_token_id=config.decoder_start_token_id, eos_token_id=config.eos_token_id,
             pad_token_id=config.pad_token_id,
@@ -164,6 +168,13 @@ class Sim(PreTrainedModel):
         outputs = torch.cat([self.advance(now, part) for part in parts], 1)
         return SimOutput(self.head(outputs, now), torch.stack(now.states, 1))
 
+    def _apart(self, now: Decoding, words: Float[Tensor, "batch steps size"]) -> SimOutput:
+        """As without fusion: label and text do not read each other, and all steps run at once."""
+        outputs = self._stack(
+            inputs_embeds=words, encoder_hidden_states=now.source, encoder_attention_mask=now.mask, use_cache=False
+        ).last_hidden_state
+        return SimOutput(self.head(outputs, now), now.states[0][:, None].expand(-1, words.shape[1] + 1, -1))
+
     def wander(self, now: Decoding, start: Float[Tensor, "batch 1 size"], steps: int, hard: bool = False) -> SimOutput:
         """Fed the expected embedding of its own last token, or with `hard` that of the best one (straight-through)."""
         table, words, found = self.table(), start, []
@@ -183,6 +194,9 @@ class Sim(PreTrainedModel):
         assert decoder_input_ids is not None
         assert attention_mask is not None
         source = encoder_outputs[0] if encoder_outputs is not None else self.read(input_ids, attention_mask)
+        if self.training and int(self.seen) < self.config.early_steps:
+            self.seen += 1
+            return self._apart(self.begin(source, attention_mask, places, False), self.words(decoder_input_ids))
         own = self.training and self.config.own_words > 0 and bool(torch.rand(()) < self.config.own_words)
         now, words = self.begin(source, attention_mask, places, own or self.recurrent), self.words(decoder_input_ids)
         return self.wander(now, words[:, :1], words.shape[1]) if own else self.follow(now, words)

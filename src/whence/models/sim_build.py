@@ -7,6 +7,7 @@ base           small_t5, warm, or the folder or hub id of any Hugging Face encod
 label_to_text  false: the decoder does not read the label state ("w/o inference in SIM")
 text_to_label  false: the label state stays what the encoder says ("w/o interpretation in SIM"); both false: no fusion at all
 own_words      share of training batches in which the decoder is fed what it would write itself
+early_steps    training batches at the start in which nothing is fused yet, all steps at once: several times as fast
 longest        most tokens of an explanation
 """
 
@@ -22,7 +23,7 @@ from whence.models.text_models import build_text_model
 from whence.models.text_tokenizer import build_text_tokenizer
 
 SIM, INFERSENT = "sim", "infersent"
-OWN: dict[str, Any] = {"label_to_text": bool, "text_to_label": bool, "own_words": float, "longest": int}
+OWN: dict[str, Any] = {"label_to_text": bool, "text_to_label": bool, "own_words": float, "early_steps": int, "longest": int}
 OPTIONS: dict[str, Any] = {"base": str, **OWN, **{name: kind for base in BASES.values() for name, kind in base.items()}}
 SENTENCES: dict[str, Any] = {
     "embedding_dim": int, "hidden_size": int, "decoder_size": int, "classifier_size": int, "dropout": float, "longest": int,
