@@ -144,8 +144,7 @@ class Work:
         subject = corner.subject
         asked = {variant: subject.as_variant(variant) for variant in VARIANTS}
         asked |= {key: model for key, model in self.tested(corner).items() if key not in ("joint 0", "i-r")}
-        found = self.each("train", pieces.train, asked)
-        corner.trained = found
+        corner.trained = self.each("train", pieces.train, asked)
 
     def tested(self, corner: Corner) -> dict[Key, Subject]:
         """The models whose outputs are tested."""
@@ -160,8 +159,8 @@ class Work:
     def measure(self, corner: Corner) -> None:
         subject, task, models = corner.subject, corner.task, self.tested(corner)
         own = {"lengths": pieces.lengths, "answers": pieces.answers}
-        whole = self.context.gather({n: [Piece(f"{n}-{corner.name}", work, {"subject": subject})] for n, work in own.items()})
-        [corner.lengths], [corner.answers] = whole["lengths"], whole["answers"]
+        whole = self.context.each({n: Piece(f"{n}-{corner.name}", work, {"subject": subject}) for n, work in own.items()})
+        corner.lengths, corner.answers = whole["lengths"], whole["answers"]
         noised = {
             key: [Piece(f"noise-{model.name}-{level:g}", pieces.noise,
                         {"subject": model, "base": subject, "own": task.noise, "level": level})
@@ -169,23 +168,22 @@ class Work:
             for key, model in models.items()
         }  # fmt: skip
         corner.noised = self.context.gather(noised)
-        asked = {
-            number: [Piece(f"reread-{subject.name}-{level:g}", pieces.reread,
-                           {"subject": subject, "rationales": [row["rationale"] for row in rows]})]
-            for number, (level, rows) in enumerate(zip(task.noise.levels, corner.noised["joint 0"], strict=True))
-        }  # fmt: skip
-        read = self.context.gather(asked)
+        levels = dict(zip(task.noise.levels, corner.noised["joint 0"], strict=True))
+        read = self.context.each({
+            level: Piece(f"reread-{subject.name}-{level:g}", pieces.reread,
+                         {"subject": subject, "rationales": [row["rationale"] for row in rows]})
+            for level, rows in levels.items()
+        })  # fmt: skip
         corner.noised["joint 0"] = [
-            [{**row, **answer} for row, answer in zip(rows, read[number][0], strict=True)]
-            for number, rows in enumerate(corner.noised["joint 0"])
+            [{**row, **answer} for row, answer in zip(rows, read[level], strict=True)] for level, rows in levels.items()
         ]
         corner.scored = self.each("importance", pieces.importance, models, base=subject)
         if task.constant:
             corner.constant = self.each("told", pieces.told, {"constant": models["constant"]})["constant"]
 
     def each(self, name: str, work: Any, models: dict[str, Subject], **more: Subject) -> dict[str, Rows]:
-        asked = {key: [Piece(f"{name}-{model.name}", work, {"subject": model, **more})] for key, model in models.items()}
-        return {key: rows for key, [rows] in self.context.gather(asked).items()}
+        asked = {key: Piece(f"{name}-{model.name}", work, {"subject": model, **more}) for key, model in models.items()}
+        return self.context.each(asked)
 
     def occlude(self, corner: Corner) -> None:
         own, subject = corner.task.roar, corner.subject
@@ -195,12 +193,11 @@ class Work:
             [Piece(f"ranked-{corner.name}", pieces.ranked, {"subject": subject, "own": own})]
         ).values()
         wanted = [NOTHING_HIDDEN, *((by, percent) for by in (*RANKINGS, *own.methods) for percent in own.percents)]
-        asked = {
-            (by, percent): [Piece(f"roar-{corner.name}-{by}-{percent:g}", pieces.retrain,
-                                  {"subject": subject, "own": own, "hidden": hidden_words(corner.ranked, by, percent)})]
+        corner.roar = self.context.each({
+            (by, percent): Piece(f"roar-{corner.name}-{by}-{percent:g}", pieces.retrain,
+                                 {"subject": subject, "own": own, "hidden": hidden_words(corner.ranked, by, percent)})
             for by, percent in wanted
-        }  # fmt: skip
-        corner.roar = {key: rows for key, [rows] in self.context.gather(asked).items()}
+        })  # fmt: skip
 
 
 def hidden_words(ranked: Rows, by: str, percent: float, seed: int = 0) -> dict[str, list[int]]:

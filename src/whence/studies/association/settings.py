@@ -97,7 +97,7 @@ def _smoke() -> AssociationSettings:
     roar = Roar(train=4000, dev=50, test=200, percents=(20,), methods=("input_x_gradient",), training={"epochs": 3})
     choices = Task(
         templates="cose", dev=100, test=400, joint_seeds=3, constant=True, importance=40, noise=noise, roar=roar,
-        training={"epochs": 3, "learning_rate": 5e-3}, of_variant={**easy, "i-or": {"epochs": 5}},
+        training={"epochs": 3, "learning_rate": 5e-3}, of_variant=easy,
     )  # fmt: skip
     return AssociationSettings(
         corpora={"choices": choices, "scenes": scenes}, architecture="small_t5", training={"generated": None}, shown=6,
