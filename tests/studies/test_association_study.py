@@ -1,6 +1,7 @@
 """The study of labels and rationales: claims worked by hand, its corpora, and the whole recipe on very small models."""
 
 import json
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from whence.studies.kit.corpora import held_out_dev
 from whence.studies.kit.models import Trained
 from whence.studies.study import run_study
 from whence.teach.tasks import written
+
+DATA = Path(os.environ.get("WHENCE_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 
 
 def subject(corpus: str = "choices", scale: Any = "smoke", **changed: Any) -> Subject:
@@ -199,6 +202,16 @@ def test_nothing_is_chosen_on_what_is_tested() -> None:
     assert len(ids["dev"]) == 10
     assert ids["train"] | ids["dev"] == {f"train{i}" for i in range(40)}
     assert not ids["train"] & ids["dev"]
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(("corpus", "sizes"), [("cose_v1.0", (7110, 500, 950)), ("cose_v1.11", (9241, 500, 1221))])
+def test_cose_is_tested_on_its_published_dev_set(corpus: str, sizes: tuple[int, int, int]) -> None:
+    if not DATA.is_dir():
+        pytest.skip("the published corpora are not here: set WHENCE_DATA to their folder")
+    data = subject(corpus, "small", root=str(DATA)).data()
+    assert tuple(len(data.load(split)) for split in ("train", "dev", "test")) == sizes
+    assert all(example.explanations and example.label for example in data.load("test"))
 
 
 def test_roars_part_has_rationales_and_the_stated_sizes() -> None:
