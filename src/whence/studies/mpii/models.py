@@ -104,7 +104,8 @@ class Subject(BaseModel):
         return self.settings.encoder
 
     def _nli(self) -> Trained:
-        return taught_encoder(self._encoder(), self.settings.nli, self.settings.nli_training, self.root, self.seed)
+        """One for all seeds."""
+        return taught_encoder(self._encoder(), self.settings.nli, self.settings.nli_training, self.root, SUBSET_SEED)
 
     def trained(self) -> Trained:
         return trained(self.job(), self.data())
