@@ -32,7 +32,8 @@ TOY: dict[str, Any] = {
             "outside": {"scenes": "dev"}, "outside_count": 4, "associated": 3, "levels": [0.0, 1.0], "draws": 2,
             "intervened": 4, "judged": 2,
         },
-        "choices": {**TASK, "template": "cose.i-or", "tokens": "spaced", "rows": {"sim": 1}, "intervened": 4},
+        "choices": {**TASK, "template": "cose.i-or", "tokens": "spaced", "rows": {"sim": 1}, "intervened": 4, "associated": 3,
+                    "levels": [0.0, 1.0], "draws": 2},
     },
 }  # fmt: skip
 
@@ -52,6 +53,9 @@ def test_runs_and_returns_what_it_found(tmp_path: Path) -> None:
     rows = {(row["model"], row["what"]): row["ours"] for row in found["tables"]["exchange"]["rows"]}
     assert rows["no fusion", "label stays after an explanation of another label"] in (1.0, None)
     assert rows["no fusion", "explanation stays (word F1) under a turned label state"] == 1
+    bonds = {(row["corpus"], row["model"]): row["words test"] for row in found["tables"]["association"]["rows"]}
+    assert bonds["planted choices", "SIM"] == "not run"
+    assert bonds["planted scenes", "SIM"] != "not run"
     assert {"sheets/fidelity.csv", "sheets/label_told.csv", "sheets/fluency.html"} <= set(found["artefacts"])
     assert "predicted" not in (out / "sheets" / "fidelity.csv").read_text().splitlines()[0]
     write_study_report(found, out / "report.html")

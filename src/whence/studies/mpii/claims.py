@@ -13,7 +13,7 @@ from whence.studies.kit.estimates import estimate, seed_difference, signed
 from whence.studies.kit.verdicts import FAILS, HOLDS, UNDECIDED, above, below, every
 from whence.studies.mpii.found import Found
 from whence.studies.mpii.models import title
-from whence.studies.mpii.pieces import TOKENS
+from whence.studies.mpii.pieces import NOT_RUN, TOKENS
 from whence.studies.mpii.tables import MEASURES, exchange_values, moved, values
 from whence.studies.study import Claim, Verdict
 
@@ -57,7 +57,8 @@ def _own(found: Found, corpus: str) -> list[Claim]:
         made.append(_moves(found, corpus))
     if corpus in PLANTED and corpus in found.critics:
         made.append(_told_apart(found, corpus))
-    if (corpus, "sim") in found.associated and (corpus, "baseline") in found.associated:
+    tested = [found.associated[corpus, row]["bond"] for row in ("sim", "baseline") if (corpus, row) in found.associated]
+    if len(tested) == 2 and NOT_RUN not in tested:
         made.append(_associated(found, corpus))
     if (corpus, "sim") in found.exchanged:
         made += [_label_needs(found, corpus), _explanation_needs(found, corpus)]

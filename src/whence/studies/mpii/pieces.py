@@ -33,6 +33,7 @@ from whence.studies.mpii.models import PEOPLE, Subject
 from whence.teach import read_predictions
 from whence.teach.tasks.text_scores import exact_match
 
+NOT_RUN = "not run"
 TOKENS: dict[str, Tokens] = {"treebank": treebank, "spaced": spaced}
 
 
@@ -123,17 +124,22 @@ def associate(subject: Subject, count: int, levels: Sequence[float], draws: int)
     """One row: do labels and rationales fail under the same noise, on the same draws, and do they come from the same words?"""
     runner, examples = Runner(subject.port()), subject.tested()[:count]
     failed = robustness(written_under_noise(runner, examples, levels, draws, subject.seed))
-    rationales = write_rationales(runner, examples)
-    shares = text_shares(runner, examples, rationales)
-    bond = shared_importance(shaken_importances(runner, examples, rationales, shares), depending(rationales, shares))
     return [{
         "label_collapse": failed.label_collapse, "rationale_collapse": failed.rationale_collapse, "steps": failed.steps.value,
         "steps_low": failed.steps.low, "steps_high": failed.steps.high, "coupling": failed.coupling, "p": failed.p,
-        "verdict": failed.verdict, "told": failed.told(), **_estimate("shared", bond.value),
-        "shared_p": bond.p, "depends": bond.depends, "bond": bond.verdict, "examples": bond.examples,
-        "levels": list(failed.variances), "stable": failed.stable.mean((1, 2)).tolist(),
-        "similar": failed.similar.mean((1, 2)).tolist(),
+        "verdict": failed.verdict, "told": failed.told(), **_words_test(runner, examples),
     }]  # fmt: skip
+
+
+def _words_test(runner: Runner, examples: Sequence[Example]) -> dict[str, Any]:
+    """Of questions there is none: it reads what a model would say of another text, and an answer is no choice of another
+    question."""
+    if examples[0].choices:
+        return {**_estimate("shared", None), "shared_p": None, "bond": NOT_RUN, "examples": 0}
+    rationales = write_rationales(runner, examples)
+    shares = text_shares(runner, examples, rationales)
+    bond = shared_importance(shaken_importances(runner, examples, rationales, shares), depending(rationales, shares))
+    return {**_estimate("shared", bond.value), "shared_p": bond.p, "bond": bond.verdict, "examples": bond.examples}
 
 
 def _estimate(name: str, found: Estimate | None) -> dict[str, float | None]:
