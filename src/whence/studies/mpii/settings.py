@@ -98,11 +98,11 @@ def _smoke() -> MpiiSettings:
                     test=1000, training={"epochs": 6, "batch_size": 64, "learning_rate": 2e-3})  # fmt: skip
     scenes = Task(
         template="nli.i-or", rows=rows, dev=200, test=400, critic=critic, associated=30, intervened=100, shown=2,
-        judged=10, training={"epochs": 12, "batch_size": 128, "learning_rate": 4e-3},
+        judged=10, training={"epochs": 10},
     )  # fmt: skip
     choices = Task(
         template="cose.i-or", tokens="spaced", rows=rows, dev=200, test=400, associated=30, intervened=100, shown=2,
-        critic=critic.model_copy(update={"train": 3000}), training={"epochs": 8, "batch_size": 64, "learning_rate": 4e-3},
+        critic=critic.model_copy(update={"train": 3000}), training={"epochs": 12, "batch_size": 64},
     )  # fmt: skip
     return MpiiSettings(corpora={"scenes": scenes, "choices": choices}, base="small_t5", training={"generated": 100})
 
