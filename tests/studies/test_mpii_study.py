@@ -22,11 +22,13 @@ TASK: dict[str, Any] = {"train": 40, "dev": 6, "test": 8, "shown": 1, "training"
 TOY: dict[str, Any] = {
     "base_options": {"hidden_size": 16, "layers": 1, "longest": 12},
     "afire": {"warmup": 0, "size": 8, "layers": 1},
+    "infersent": {"embedding_dim": 8, "hidden_size": 8, "decoder_size": 8, "classifier_size": 8, "longest": 12},
+    "infersent_training": {"epochs": 1},
     "order": 3,
     "texts": 100,
     "corpora": {
         "scenes": {
-            **TASK, "template": "nli.i-or", "rows": {"baseline": 1, "sim": 2, "critic": 1},
+            **TASK, "template": "nli.i-or", "rows": {"baseline": 1, "sim": 2, "critic": 1, "e_infersent": 1}, "early_steps": 1,
             "critic": {"model": "decomposable", "options": {"hidden_size": 8, "embedding_dim": 8}, "train": 60, "dev": 60,
                        "test": 60, "training": {"epochs": 1}},
             "outside": {"scenes": "dev"}, "outside_count": 4, "associated": 3, "levels": [0.0, 1.0], "draws": 2,

@@ -13,6 +13,7 @@ from whence.data.mismatched import LABELS, with_mismatches
 from whence.errors import BadInput
 from whence.models import TorchPort, load_port
 from whence.models.generator import Generator
+from whence.models.sim_build import INFERSENT, SIM
 from whence.models.text_models import BUILDERS
 from whence.studies.kit.corpora import SUBSET_SEED, held_out_dev, opened
 from whence.studies.kit.models import Trained, taught_encoder, trained
@@ -32,6 +33,7 @@ class Kind(NamedTuple):
     regulariser: str = ""
     """An objective beside the likelihood, with the study's weight."""
     straight_through: bool = False
+    model: str = SIM
 
 
 ROWS: dict[str, Kind] = {
@@ -42,6 +44,7 @@ ROWS: dict[str, Kind] = {
     "backward": Kind("SIM + AFiRe (backward)", regulariser="backward"),
     "no_inference": Kind("SIM without inference", {"label_to_text": False}),
     "no_interpretation": Kind("SIM without interpretation", {"text_to_label": False}),
+    "e_infersent": Kind("e-InferSent", model=INFERSENT),
     "bart_sim": Kind("SIM from BART", {"base": "facebook/bart-large"}),
     "bart_critic": Kind("SIM from BART + AFiRe (critic)", {"base": "facebook/bart-large"}, "critic"),
 }
@@ -86,17 +89,26 @@ class Subject(BaseModel):
     def job(self) -> Job:
         own, kind = self.settings, ROWS[self.row]
         options: dict[str, Any] = dict(kind.options)
+        if kind.model == INFERSENT:
+            chosen = {**default_settings(INFERSENT), **own.infersent_training, "seed": self.seed}
+            chosen["generated"] = own.training.get("generated")
+            return self._joint(INFERSENT, own.infersent, chosen)
         if "base" not in options:
             options |= {"base": own.base, **own.base_options}
+            if self.task.early_steps and options.get("label_to_text", True) and options.get("text_to_label", True):
+                options["early_steps"] = self.task.early_steps
             if own.base == "warm":
                 options["encoder"] = str(self._nli().folder / "model") if self.task.nli_encoder else self._encoder()
-        chosen = {**default_settings("sim"), **own.training, **self.task.training, "seed": self.seed}
+        chosen = {**default_settings(SIM), **own.training, **self.task.training, "seed": self.seed}
         if kind.regulariser:
             chosen["objective"] = {"label_and_text": 1.0, kind.regulariser: own.afire_weight}
             more = {**own.afire, **({"straight_through": True} if kind.straight_through else {})}
             chosen["options"] = {**chosen.get("options", {}), kind.regulariser: more}
-        return Job(task="joint", data=self.corpus, model="sim", template=self.task.template, options=options,
-                   settings=Settings(**chosen))  # fmt: skip
+        return self._joint(SIM, options, chosen)
+
+    def _joint(self, model: str, options: dict[str, Any], chosen: dict[str, Any]) -> Job:
+        settings = Settings(**chosen)
+        return Job(task="joint", data=self.corpus, model=model, template=self.task.template, options=options, settings=settings)
 
     def _encoder(self) -> str:
         if self.settings.encoder is None:

@@ -59,6 +59,8 @@ class Task(BaseModel):
     shown: int = 2
     judged: int = 0
     """Test examples whose explanations are put on the sheets for human judges."""
+    early_steps: int = 0
+    """Batches at the start of SIM's training in which nothing is fused yet: several times as fast (models/sim.py)."""
     training: dict[str, Any] = {}
 
 
@@ -74,6 +76,9 @@ class MpiiSettings(BaseModel):
     """The corpus whose labels teach that encoder first."""
     nli_training: dict[str, Any] = {}
     training: dict[str, Any] = {}
+    infersent: dict[str, Any] = {}
+    """Sizes of e-InferSent, which has no base."""
+    infersent_training: dict[str, Any] = {}
     afire_weight: float = 0.1
     """Of either regulariser; the likelihood has 1."""
     afire: dict[str, Any] = {}
@@ -98,11 +103,12 @@ def _smoke() -> MpiiSettings:
                     test=1000, training={"epochs": 6, "batch_size": 64, "learning_rate": 2e-3})  # fmt: skip
     scenes = Task(
         template="nli.i-or", rows=rows, dev=200, test=400, critic=critic, associated=30, intervened=100, shown=2,
-        judged=10, training={"epochs": 10},
+        judged=10, early_steps=6000, training={"epochs": 10},
     )  # fmt: skip
     choices = Task(
         template="cose.i-or", tokens="spaced", rows=rows, dev=200, test=400, associated=30, intervened=100, shown=2,
-        critic=critic.model_copy(update={"train": 3000}), training={"epochs": 12, "batch_size": 64},
+        critic=critic.model_copy(update={"train": 3000}), early_steps=700,
+        training={"epochs": 12, "batch_size": 64},
     )  # fmt: skip
     return MpiiSettings(corpora={"scenes": scenes, "choices": choices}, base="small_t5", training={"generated": 100})
 
@@ -112,7 +118,8 @@ def _small() -> MpiiSettings:
                     training={"epochs": 2, "batch_size": 32, "learning_rate": 1e-4})  # fmt: skip
     esnli = Task(
         template="nli.i-or",
-        rows={"baseline": 3, "sim": 3, "critic": 3, "backward": 3, "critic_hard": 1, "no_inference": 1, "no_interpretation": 1},
+        rows={"baseline": 3, "sim": 3, "critic": 3, "backward": 3, "critic_hard": 1, "no_inference": 1, "no_interpretation": 1,
+              "e_infersent": 1},
         train=6000, dev=500, test=2000, nli_encoder=True, outside={"mnli": "dev_matched", "sick": "test"}, outside_count=2000,
         critic=critic, associated=100, intervened=500, shown=3, judged=30,
     )  # fmt: skip
@@ -128,7 +135,7 @@ def _full() -> MpiiSettings:
     fed with the model's own words, label smoothing 0.1, a constant learning rate of 1e-4. Ours: epochs instead of 200,000
     steps, and the epoch with the lowest dev loss."""
     rows = {"baseline": 1, "sim": 1, "critic": 1, "backward": 1, "critic_hard": 1, "no_inference": 1, "no_interpretation": 1,
-            "bart_sim": 1, "bart_critic": 1}  # fmt: skip
+            "e_infersent": 1, "bart_sim": 1, "bart_critic": 1}  # fmt: skip
     critic = Critic(
         model="bert-base-uncased", with_dev=True, dev=400, training={"epochs": 3, "batch_size": 32, "learning_rate": 2e-5}
     )
@@ -141,6 +148,7 @@ def _full() -> MpiiSettings:
     return MpiiSettings(
         corpora={"esnli": nli, "cose_v1.11": questions}, base="small_t5",
         base_options={"hidden_size": 1024, "layers": 6, "dropout": 0.1, "own_words": 0.5},
+        infersent={"embedding_dim": 300, "hidden_size": 2048, "decoder_size": 512, "classifier_size": 512, "dropout": 0.5},
         afire_weight=1.0, afire={"warmup": 0, "learning_rate": 1e-5, "size": 256, "layers": 3},
         training={"generated": None, "learning_rate": 1e-4, "warmup": 0.0, "epochs": 20, "batch_size": 64, "weight_decay": 0.0,
                   "options": {"label_and_text": {"label_smoothing": 0.1}}},
