@@ -54,8 +54,8 @@ def _measured(found: Found, column: str) -> Table:
     for (model, corpus, method), pairs in found.explained.items():
         ours = estimate([pair[column] for pair in pairs], mean, 100.0 if column == "label_kept" else 1.0)
         theirs = published(paper.TABLE_1, f"{model} {method}", (corpus, column))
-        rows.append({"model": found.title(model), "test set": TITLES[corpus], "method": ALIGNMENT_METHODS[method].title,
-                     "pairs": len(pairs), **ours, "paper": theirs})  # fmt: skip
+        rows.append({"model": found.title(model), "test set": TITLES[corpus], "pairs": len(pairs),
+                     "method": ALIGNMENT_METHODS[method].title, **ours, "paper": theirs})  # fmt: skip
     title, about = MEASURES[column]
     induced = "" if column == "aorc" else " Attributions: of the rationale induced at AREC's fidelity + 0.1."
     columns = ["model", "test set", "method", "pairs", "ours", "low", "high", "paper"]

@@ -34,7 +34,7 @@ def table_2(found: Found) -> TableRows:
     for corner in found.corners:
         for kind, title in kinds.items():
             theirs = published(paper.TABLE_2, corner.title, kind)
-            yield {"corpus": corner.title, "model": title, "paper": theirs, **_over_seeds(corner.f1(kind))}
+            yield {"corpus": corner.title, "model": title, **_over_seeds(corner.f1(kind)), "paper": theirs}
 
 
 @table("table3", "Table 3: does attention help a model without context?", "corpus, guide, ours, low, high, paper, seeds")
@@ -44,7 +44,7 @@ def table_3(found: Found) -> TableRows:
     for corner in found.corners:
         for kind, guide in GUIDES.items() if corner.own.guides else ():
             theirs = published(paper.TABLE_3, corner.title, kind)
-            yield {"corpus": corner.title, "guide": guide, "paper": theirs, **_over_seeds(corner.f1(kind))}
+            yield {"corpus": corner.title, "guide": guide, **_over_seeds(corner.f1(kind)), "paper": theirs}
 
 
 @table("table5", "Table 5: adversaries over λ", "corpus, λ, figure, ours, low, high, paper, seeds")
@@ -55,7 +55,8 @@ def table_5(found: Found) -> TableRows:
         for one in corner.sweep():
             for name, title in FIGURES:
                 theirs = published(paper.TABLE_5, corner.title, one["lambda"], name)
-                yield {"corpus": corner.title, "λ": one["lambda"], "figure": title, "paper": theirs, **_over_seeds(one[name])}
+                yield {"corpus": corner.title, "λ": one["lambda"], "figure": title, **interval(one[name]), "paper": theirs,
+                       "seeds": len(one[name])}  # fmt: skip
 
 
 @table("table4", "Table 4: the best far adversary", "corpus, λ, figure, ours, low, high, paper, paper's λ")

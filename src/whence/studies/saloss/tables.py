@@ -95,8 +95,8 @@ def curves(found: Found) -> TableRows:
         yield {
             "corpus": CORPORA[corpus], "prior": PRIORS.get(kind.prior, "none: the baseline"), "weight λ": kind.weight,
             **estimate([*alpha.values()]), "of random": _mean(alpha) / _mean(random), **compared,
-            "KL": average(scores, "divergence"), "seeds": len(runs),
-            "share before": shares.get("before"), "share after": shares.get("after"),
+            "KL": average(scores, "divergence"),
+            "share before": shares.get("before"), "share after": shares.get("after"), "seeds": len(runs),
         }  # fmt: skip
 
 
@@ -117,8 +117,8 @@ def shares(found: Found) -> TableRows:
     """‖λ·∇KL‖ as a share of the sum of both terms' norms, mean over {found.settings.share_on} batches of the training set,
     first seed. The released variant's loss grows with the batch."""
     for (corpus, kind), [one] in found.shares.items():
-        yield {"corpus": CORPORA[corpus], "model": kind.title, "weight λ": found.weight_of(corpus, kind),
-               "before training": one["before"], "after training": one["after"]}  # fmt: skip
+        yield {"corpus": CORPORA[corpus], "model": kind.title, "before training": one["before"],
+               "after training": one["after"], "weight λ": found.weight_of(corpus, kind)}  # fmt: skip
 
 
 @table("table5", "Table 5: the corpora", "corpus, figure, ours, paper")
@@ -140,8 +140,9 @@ def table_6(found: Found) -> TableRows:
         yield {
             "corpus": CORPORA[corpus], "model": settings.models.get(corpus, settings.model), "epochs": settings.epochs[corpus],
             "batch size": settings.batch_size[corpus], "learning rate": settings.learning_rate[corpus],
-            "paper's rate": paper.TABLE_6["rate"].get(corpus), "paper": paper.TABLE_6["dev F1"].get(corpus),
+            "paper's rate": paper.TABLE_6["rate"].get(corpus),
             **interval([run["dev_macro_f1"] for run in found.trained[corpus, TEXTRANK]]),
+            "paper": paper.TABLE_6["dev F1"].get(corpus),
         }  # fmt: skip
 
 
@@ -213,8 +214,8 @@ def _flips(found: Found, corpus: str, kind: Kind) -> TableRows:
             yield {
                 "corpus": CORPORA[corpus], "model": kind.title, "attribution": METHODS[method].title,
                 "baseline": float(np.mean([base[text] for text in here if text in base])), **estimate([*here.values()]),
-                "paper": _published(paper.FLIP, kind, corpus, method), "texts": len(here),
-                "p": None if kind == kind.base else rank_sum(here, base),
+                "paper": _published(paper.FLIP, kind, corpus, method),
+                "p": None if kind == kind.base else rank_sum(here, base), "texts": len(here),
                 "of random": _mean(here) / _mean(random) if random else None,
             }  # fmt: skip
 
