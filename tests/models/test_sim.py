@@ -105,7 +105,11 @@ def by_hand(asked: SimPort, encoded: object, fed: list[int]) -> tuple[np.ndarray
         ) else []  # fmt: skip
 
         def scored(layers: torch.nn.Sequential, state: np.ndarray) -> np.ndarray:
-            return np.array([numpy_mlp(layers, cat([state, h]))[0] for h in several]) if several else numpy_mlp(layers, state)
+            return (
+                np.array([numpy_mlp(layers, cat([state, h, state * h]))[0] for h in several])
+                if several
+                else numpy_mlp(layers, state)
+            )
 
         label = scored(space.first, states_of_source[0])
         states, read, logits = [label], [], []

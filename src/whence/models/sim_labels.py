@@ -1,11 +1,12 @@
 """The label state of a stepwise model: how it begins, what the decoder reads of it, and what a step adds to it.
 
   fixed labels        l₀ = MLP(h₀)          v = MLP(l)                 Δ = MLP(o)             h₀ the encoder's first state
-  one for each choice l₀[c] = MLP([h₀; h_c]) v = MLP(Σ_c softmax(l)_c · h_c)   Δ[c] = MLP([o; h_c])
+  one for each choice l₀[c] = MLP(h₀ × h_c) v = MLP(Σ_c softmax(l)_c · h_c)   Δ[c] = MLP(o × h_c)    a × b = [a; b; a ∘ b]
 
 Fixed labels are those of Liu et al. 2022 (released code). For questions their paper only says that there is one label for each
 choice; ours scores the choices themselves (h_c is the mean of the encoder's states over a choice's tokens), so that what a
-choice says counts, and not the place at which it stands.
+choice says counts, and not the place at which it stands. The product lets a word that is written be matched with the choice
+that says it.
 """
 
 from abc import abstractmethod
@@ -65,8 +66,8 @@ class FixedLabels(LabelSpace):
 class ChoiceLabels(LabelSpace):
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.first, self.embed = perceptron(2 * size, 1, size), perceptron(size, size, size)
-        self.step = perceptron(2 * size, 1, size)
+        self.first, self.embed = perceptron(3 * size, 1, size), perceptron(size, size, size)
+        self.step = perceptron(3 * size, 1, size)
 
     def start(self, first: Tensor, choices: States | None) -> Logits:
         return self._scored(self.first, first, choices)
@@ -81,7 +82,8 @@ class ChoiceLabels(LabelSpace):
     @staticmethod
     def _scored(scorer: nn.Module, state: Tensor, choices: States | None) -> Logits:
         assert choices is not None
-        return scorer(torch.cat([state[:, None].expand_as(choices), choices], -1))[..., 0]
+        state = state[:, None].expand_as(choices)
+        return scorer(torch.cat([state, choices, state * choices], -1))[..., 0]
 
 
 def choice_states(
