@@ -202,23 +202,33 @@ def test_what_is_switched_off_plays_no_part(fusion: tuple[bool, bool]) -> None:
     assert torch.equal(at_once.states[:, 0], at_once.states[:, -1]) is not fusion[1]
 
 
-def test_in_its_first_training_batches_nothing_is_fused_and_elsewhere_they_change_nothing() -> None:
-    base, _ = base_of("t5")
-    model = sim_over(base, LABELS, 0, 1, 0, early_steps=2).train()
-    ids, fed = torch.randint(3, 30, (2, 6)), torch.randint(3, 30, (2, 4))
-    given = (ids, torch.ones_like(ids), fed)
+@pytest.mark.parametrize("kind", ["fixed", "choices"])
+def test_in_its_first_training_batches_every_step_reads_the_first_label_state(kind: str) -> None:
+    """Against the recurrence with a label vector that never changes; and it is for these batches alone."""
+    asked = port(kind=kind)
+    model = asked.model
+    encoded = asked.encode(corpus(kind)[0])[:2]
+    batch = asked._collate(encoded, [UNCHANGED] * 2, [])
+    fed = torch.tensor([[asked.start, 5, 6, 7], [asked.start, 9, 8, 4]])
+    given = (batch.input_ids, batch.attention_mask, fed, batch.places)
     with torch.no_grad():
-        fused = model.eval()(*given)
-        plain = base(input_ids=ids, decoder_input_ids=fed).logits
-        early = [model.train()(*given) for _ in range(2)]
-        later, evaluated = model(*given), model.eval()(*given)
-    for output in early:
-        assert torch.allclose(output.logits, plain, atol=1e-5)
-        assert torch.equal(output.states, fused.states[:, :1].expand_as(fused.states))
-    for output in (later, evaluated):
-        assert torch.allclose(output.logits, fused.logits, atol=1e-5)
-        assert torch.allclose(output.states, fused.states, atol=1e-5)
-    assert not torch.allclose(fused.logits, plain, atol=1e-5)
+        exact = model(*given)
+        source = model.read(batch.input_ids, batch.attention_mask)
+        fixed = model.labels.vector(exact.states[:, 0], model.begin(source, batch.attention_mask, batch.places).choices)
+        real, model.labels.vector = model.labels.vector, lambda *_: fixed
+        expected = model(*given)
+        model.labels.vector = real
+        model.config.early_steps = 1
+        try:
+            early, later = model.train()(*given), model(*given)
+        finally:
+            model.config.early_steps = 0
+            model.eval()
+            model.seen.zero_()
+    assert torch.allclose(early.logits, expected.logits, atol=1e-4)
+    assert torch.allclose(early.states, expected.states, atol=1e-4)
+    assert torch.allclose(later.states, exact.states, atol=1e-5)
+    assert not torch.allclose(early.states, exact.states, atol=1e-4)
 
 
 def test_gates_and_label_states_have_the_gradients_of_finite_differences() -> None:

@@ -16,8 +16,8 @@ the time of the plain decoder where the vocabulary is large: benchmarks/sim_spee
 
 In both cases nothing recurs through the decoder, and all steps run at once. `own_words` is the share of training batches in
 which the decoder is fed the expected embedding of its own last token instead of the right token (scheduled feeding). In the
-first `early_steps` training batches nothing is fused yet: encoder and decoder learn at the speed of the plain model, and the
-fusion comes on top of what they know, as it does over a pretrained base.
+first `early_steps` training batches every step reads l_0 in place of l_{t−1}, so that all run at once (`sweep`); later batches,
+and everything but training, follow the recurrence.
 """
 
 from collections.abc import Iterator, Sequence
@@ -134,9 +134,7 @@ class Sim(PreTrainedModel):
     def advance(self, now: Decoding, words: Float[Tensor, "batch steps size"]) -> Float[Tensor, "batch steps size"]:
         """Reads the next tokens; more than one only where nothing recurs."""
         if self.gate is not None:
-            label = self.labels.vector(now.states[-1], now.choices)[:, None]
-            share = self.gate(torch.cat([label.expand_as(words), words], -1)).sigmoid()
-            words = share * label + (1 - share) * words
+            words = self._fused(self.labels.vector(now.states[-1], now.choices)[:, None].expand_as(words), words)
         found = self._stack(
             inputs_embeds=words, encoder_hidden_states=now.source, encoder_attention_mask=now.mask, past_key_values=now.cache,
             use_cache=now.cached,
@@ -145,6 +143,12 @@ class Sim(PreTrainedModel):
         for output in found.last_hidden_state.unbind(1):
             now.states.append(self._updated(now, output))
         return found.last_hidden_state
+
+    def _fused(self, label: Tensor, words: Tensor) -> Tensor:
+        if self.gate is None:
+            return words
+        share = self.gate(torch.cat([label, words], -1)).sigmoid()
+        return share * label + (1 - share) * words
 
     def _updated(self, now: Decoding, output: Tensor) -> Tensor:
         before = now.states[-1]
@@ -168,12 +172,21 @@ class Sim(PreTrainedModel):
         outputs = torch.cat([self.advance(now, part) for part in parts], 1)
         return SimOutput(self.head(outputs, now), torch.stack(now.states, 1))
 
-    def _apart(self, now: Decoding, words: Float[Tensor, "batch steps size"]) -> SimOutput:
-        """As without fusion: label and text do not read each other, and all steps run at once."""
+    def sweep(self, now: Decoding, words: Float[Tensor, "batch steps size"]) -> SimOutput:
+        """All steps at once, each reading l_0 in place of l_{t−1}: the first sweep towards the recurrence's fixed point."""
+        first, steps = now.states[0], words.shape[1]
+        label = self.labels.vector(first, now.choices)[:, None].expand_as(words)
         outputs = self._stack(
-            inputs_embeds=words, encoder_hidden_states=now.source, encoder_attention_mask=now.mask, use_cache=False
-        ).last_hidden_state
-        return SimOutput(self.head(outputs, now), now.states[0][:, None].expand(-1, words.shape[1] + 1, -1))
+            inputs_embeds=self._fused(label, words), encoder_hidden_states=now.source, encoder_attention_mask=now.mask,
+            use_cache=False,
+        ).last_hidden_state  # fmt: skip
+        states = first[:, None].expand(-1, steps + 1, -1)
+        if self.fused is not None and self.contribution is not None:
+            share = self.contribution(torch.cat([label, self.fused(outputs)], -1)).sigmoid()
+            several = None if now.choices is None else now.choices.repeat_interleave(steps, 0)
+            added = share * self.labels.change(outputs.flatten(0, 1), several).unflatten(0, outputs.shape[:2])
+            states = torch.cat([first[:, None], first[:, None] + added.cumsum(1)], 1)
+        return SimOutput(self.head(outputs, now), states)
 
     def wander(self, now: Decoding, start: Float[Tensor, "batch 1 size"], steps: int, hard: bool = False) -> SimOutput:
         """Fed the expected embedding of its own last token, or with `hard` that of the best one (straight-through)."""
@@ -196,7 +209,7 @@ class Sim(PreTrainedModel):
         source = encoder_outputs[0] if encoder_outputs is not None else self.read(input_ids, attention_mask)
         if self.training and int(self.seen) < self.config.early_steps:
             self.seen += 1
-            return self._apart(self.begin(source, attention_mask, places, False), self.words(decoder_input_ids))
+            return self.sweep(self.begin(source, attention_mask, places, False), self.words(decoder_input_ids))
         own = self.training and self.config.own_words > 0 and bool(torch.rand(()) < self.config.own_words)
         now, words = self.begin(source, attention_mask, places, own or self.recurrent), self.words(decoder_input_ids)
         return self.wander(now, words[:, :1], words.shape[1]) if own else self.follow(now, words)

@@ -7,7 +7,7 @@ base           small_t5, warm, or the folder or hub id of any Hugging Face encod
 label_to_text  false: the decoder does not read the label state ("w/o inference in SIM")
 text_to_label  false: the label state stays what the encoder says ("w/o interpretation in SIM"); both false: no fusion at all
 own_words      share of training batches in which the decoder is fed what it would write itself
-early_steps    training batches at the start in which nothing is fused yet, all steps at once: several times as fast
+early_steps    training batches at the start in which every step reads the first label state: all at once, and so faster
 longest        most tokens of an explanation
 """
 
