@@ -20,7 +20,7 @@ from whence.studies.association.settings import VARIANTS, Roar, settings
 from whence.studies.association.tables import simulatability, table_3, table_4, table_9
 from whence.studies.kit.corpora import held_out_dev
 from whence.studies.kit.models import Trained
-from whence.studies.study import run_study
+from whence.studies.study import list_pieces, run_study
 from whence.teach.tasks import written
 
 DATA = Path(os.environ.get("WHENCE_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
@@ -239,6 +239,15 @@ def test_models_of_esnli_start_from_a_taught_encoder(monkeypatch: pytest.MonkeyP
     assert subject("cose_v1.0", "small").job().options == {"encoder": "ENCODER"}
     with pytest.raises(BadInput, match="expected --set encoder=FOLDER"):
         subject("cose_v1.0", "small", settings=settings("small")).job()
+
+
+@pytest.mark.parametrize("scale", ["smoke", "small", "full"])
+def test_pieces_can_be_listed_without_data_or_models(scale: Any) -> None:
+    """`whence plan study association`."""
+    names = list_pieces(STUDY, scale, data_root=Path("/nowhere"))
+    for corpus, task in settings(scale).corpora.items():
+        assert {f"train-{corpus}-{variant}-seed0" for variant in VARIANTS} <= set(names)
+        assert (f"roar-{corpus}-label-20" in names) == (task.roar is not None)
 
 
 def test_the_papers_numbers_add_up() -> None:

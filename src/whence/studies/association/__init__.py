@@ -14,9 +14,8 @@ from whence.studies.study import Context, Findings, Study
 
 def run(context: Context) -> Findings:
     found = work(context)
-    return Findings(
-        [table(found.corners) for table in ALL], figures(found.corners), claims(found.corners), _notes(context.settings, found)
-    )
+    said = claims(found.corners)
+    return Findings([table(found.corners) for table in ALL], figures(found.corners), said, _notes(context.settings, found))
 
 
 def _notes(own: AssociationSettings, found: Found) -> list[str]:

@@ -110,7 +110,7 @@ def _small() -> AssociationSettings:
     noise = Noise(examples=200, longest=60)
     esnli = Task(
         templates="nli", dev=1000, test=2000, nli_encoder=True, noise=noise,
-        roar=Roar(train=2000, dev=100, test=300, training={"epochs": 1}),
+        roar=Roar(train=1500, dev=100, test=300, training={"epochs": 1}),
     )  # fmt: skip
     cose = Task(templates="cose", held_out=500, noise=noise.model_copy(update={"examples": 100}), importance=60)
     return AssociationSettings(
