@@ -46,9 +46,9 @@ def _shares(found: Found, corpus: str) -> Figure:
     shares = {row: moved(found.written[corpus, row]) for row in found.rows(corpus)}
     there = {row: share for row, share in shares.items() if share is not None}
     series = [
-        {"title": "falls on the words that decide", "values": [s.share.value for s in there.values()],
+        {"title": "on deciding words", "values": [s.share.value for s in there.values()],
          "low": [s.share.low for s in there.values()], "high": [s.share.high for s in there.values()]},
-        {"title": "expected at random places", "values": [s.chance for s in there.values()]},
+        {"title": "at random places", "values": [s.chance for s in there.values()]},
     ]  # fmt: skip
     data = {"groups": [title(row) for row in there], "series": series, "y_label": "share of the label's movement"}
     caption = "Intervals resample texts. Models whose label does not read the explanation do not move, and are not shown."

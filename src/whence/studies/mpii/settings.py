@@ -60,7 +60,8 @@ class Task(BaseModel):
     judged: int = 0
     """Test examples whose explanations are put on the sheets for human judges."""
     early_steps: int = 0
-    """Batches at the start of SIM's training in which nothing is fused yet: several times as fast (models/sim.py)."""
+    """Batches at the start of SIM's training in which nothing is fused yet: several times as fast (models/sim.py). Far fewer
+    than all, or the epoch that is kept is one from before the fusion."""
     training: dict[str, Any] = {}
 
 
@@ -103,11 +104,11 @@ def _smoke() -> MpiiSettings:
                     test=1000, training={"epochs": 6, "batch_size": 64, "learning_rate": 2e-3})  # fmt: skip
     scenes = Task(
         template="nli.i-or", rows=rows, dev=200, test=400, critic=critic, associated=30, intervened=100, shown=2,
-        judged=10, early_steps=6000, training={"epochs": 10},
+        judged=10, early_steps=3000, training={"epochs": 10},
     )  # fmt: skip
     choices = Task(
         template="cose.i-or", tokens="spaced", rows=rows, dev=200, test=400, associated=30, intervened=100, shown=2,
-        critic=critic.model_copy(update={"train": 3000}), early_steps=700,
+        critic=critic.model_copy(update={"train": 3000}), early_steps=188,
         training={"epochs": 12, "batch_size": 64},
     )  # fmt: skip
     return MpiiSettings(corpora={"scenes": scenes, "choices": choices}, base="small_t5", training={"generated": 100})
