@@ -6,7 +6,7 @@ import torch
 from whence.data import open_corpus, open_template
 from whence.measure.text.label_state import _other, exchanged
 from whence.models import SimPort
-from whence.models.sim_build import build_sim
+from whence.models.sim_build import SIM, build_joint
 
 EXAMPLES = open_corpus("scenes", None).load("dev", 6)
 
@@ -16,7 +16,8 @@ def port(**options: bool) -> SimPort:
     template = open_template("nli.i-or")
     texts = [text for e in EXAMPLES for text in (template.render(e).text, template.render_target(e))]
     small = {"hidden_size": 16, "layers": 1, "longest": 8}
-    model, tokenizer = build_sim(texts, ("entailment", "neutral", "contradiction"), False, template, {**small, **options})
+    labels = ("entailment", "neutral", "contradiction")
+    model, tokenizer = build_joint(SIM, texts, labels, False, template, {**small, **options})
     with torch.no_grad():  # so that labels differ between examples and states matter
         for parameter in model.labels.parameters():
             parameter.mul_(4)
