@@ -190,19 +190,28 @@ class Generator(TorchPort):
         want: frozenset[str],
         targets: Sequence[Target | None],
     ) -> dict[str, np.ndarray]:
-        """Gradients of many tokens are taken of one forward pass; the other answers are those of every pass."""
-        found = super()._run(encoded, changes, want - {"token_gradients"}, targets)
-        if "token_gradients" in want:
-            batch, kept = self._collate(encoded, changes, targets), Kept()
-            assert batch.answers is not None
-            with evaluating(self.model), torch.enable_grad():
-                logits = self._asked_logits(batch, batch.answers, frozenset({"gradient"}), kept)
-                found["token_gradients"] = token_gradients(logits, batch.answers, kept.leaves[0]).cpu().numpy()
-        return found
+        """Gradients of many tokens are taken of one forward pass, which also gives what every pass over texts gives."""
+        if "token_gradients" not in want:
+            return super()._run(encoded, changes, want, targets)
+        batch, kept = self._collate(encoded, changes, targets), Kept()
+        assert batch.answers is not None
+        with evaluating(self.model), torch.enable_grad():
+            with self._naming_wordless(encoded):
+                logits, chances, chosen = self._asked_about(batch, batch.answers, frozenset({"gradient"}), kept)
+            slopes = token_gradients(logits, batch.answers, kept.leaves[0])
+        scores = (chances.detach() * batch.answers.asked[:, 0]).sum(1, keepdim=True).float()
+        found = {"scores": scores, "choice": asked_only(chosen, batch.answers), "token_gradients": slopes}
+        more = want - {"token_gradients"}
+        rest = super()._run(encoded, changes, more, targets) if more else {}
+        return {name: tensor.cpu().numpy() for name, tensor in found.items()} | rest
 
-    def _asked_logits(self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept) -> Float[Tensor, "rows length"]:
-        """Of the tokens of one text for each row, each its own logit."""
-        return self._answered(batch, answers, want, kept).gather(2, answers.ids[:, 0, :, None])[..., 0]
+    def _asked_about(
+        self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept
+    ) -> tuple[Float[Tensor, "rows length"], Float[Tensor, "rows length"], Int[Tensor, "rows length"]]:
+        """(logit, log-probability, the model's own choice) at each token of one text for each row."""
+        logits, ids = self._answered(batch, answers, want, kept), answers.ids[:, 0, :, None]
+        own = logits.gather(2, ids)[..., 0]
+        return own, own.float() - logits.detach().float().logsumexp(-1), logits.argmax(-1)
 
     @abstractmethod
     def _answered(self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept) -> Tensor:

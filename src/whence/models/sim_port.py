@@ -136,14 +136,9 @@ class SimPort(Seq2Seq):
         followed = self._follow(source, batch, rows)[1]
         return _at(followed, torch.tensor([len(row) + 1 for row in rows], device=self.device)), None, {}
 
-    def _asked_logits(self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept) -> Tensor:
-        assert isinstance(batch, StepBatch)
-        return self._asked_about(batch, answers, want, kept)[0]
-
-    def _asked_about(
-        self, batch: StepBatch, answers: Answers, want: frozenset[str], kept: Kept
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _asked_about(self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept) -> tuple[Tensor, Tensor, Tensor]:
         """(logit, log-probability, the model's own choice) at each token of the texts: float[batch, length] twice, ints."""
+        assert isinstance(batch, StepBatch)
         assert batch.said is not None
         ids, (label, size) = answers.ids[:, 0], batch.said[:, :, None].unbind(1)
         logits, states = self._follow(self._read(batch, want, kept), batch, batch.explanations)

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from whence.models.batch import Answers
 
-TOGETHER = 32
-"""Backward passes that run as one; memory grows with it."""
+TOGETHER = 8
+"""Backward passes that run as one: with more, what they hold no longer fits into a processor's cache."""
 
 
 def token_gradients(

@@ -167,15 +167,8 @@ class TorchPort(Port):
         batch, kept = self._collate(encoded, changes, targets), Kept()
         backward = bool(want & BACKWARD)
         with evaluating(self.model), torch.set_grad_enabled(backward):
-            try:
+            with self._naming_wordless(encoded):
                 scores, attention, more = self._forward(batch, want, kept)
-            except Exception as error:
-                wordless = [e.example.id for e in encoded if not (e.field >= 0).any()]
-                if not wordless or isinstance(error, BadInput):
-                    raise
-                raise BadInput(
-                    f"{self.name} cannot read example '{wordless[0]}', which shows it no words ({error!s:.80})"
-                ) from error
             found = {"scores": scores.detach().float(), **more}
             if attention is not None:
                 found["attention"] = attention.row().detach().float()
@@ -187,6 +180,19 @@ class TorchPort(Port):
                 if "gradient" in want:
                     found["gradient"] = reduced(slopes, kept.unscaled, batch.input_ids.shape[1])
         return {name: tensor.cpu().numpy() for name, tensor in found.items()}
+
+    @contextmanager
+    def _naming_wordless(self, encoded: Sequence[Encoded]) -> Iterator[None]:
+        """A model that fails on a text without words says which one."""
+        try:
+            yield
+        except Exception as error:
+            wordless = [e.example.id for e in encoded if not (e.field >= 0).any()]
+            if not wordless or isinstance(error, BadInput):
+                raise
+            raise BadInput(
+                f"{self.name} cannot read example '{wordless[0]}', which shows it no words ({error!s:.80})"
+            ) from error
 
     def _asked(self, scores: Tensor, targets: Sequence[Target | None]) -> Tensor:
         """What is differentiated: the targets' scores, summed over rows."""

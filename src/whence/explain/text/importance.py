@@ -6,7 +6,7 @@ Teacher-forced on the model's own greedy output. Delimiter and end belong to nei
 own, are no words and get no score. In the paper every w_k is 1. `text_shares` gives the others: the share of other texts after
 which the model would write another token at place k, so that "because", and a rationale that is always the same, count nothing.
 
-Cost of `importances` for each example: a forward pass, and a backward pass for each token with w_k > 0, 32 at a time.
+Cost of `importances` for each example: a forward pass, and a backward pass for each token with w_k > 0, 8 at a time.
 Cost of `text_shares`: `OTHERS` forward passes. Cost of `shaken_importances`: that, and `importances` for each draw of noise.
 """
 
