@@ -260,7 +260,7 @@ def test_bad_input(tmp_path: Path) -> None:
     def run(**changes: Any) -> None:
         run_job(legs_job().model_copy(update=changes), legs(), tmp_path / "run", quiet)
 
-    with pytest.raises(BadInput, match="unknown task 'translate': expected one of classification, text2text"):
+    with pytest.raises(BadInput, match="unknown task 'translate': expected one of classification, joint, text2text"):
         run(task="translate")
     with pytest.raises(BadInput, match="text2text needs a template"):
         run(template=None)
