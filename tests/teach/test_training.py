@@ -161,7 +161,8 @@ def test_objectives() -> None:
         "balanced_cross_entropy": 0.5,
     }
     with pytest.raises(
-        BadInput, match="unknown objective 'x': expected one of adversary, balanced_cross_entropy, cross_entropy"
+        BadInput,
+        match="unknown objective 'x': expected one of adversary, backward, balanced_cross_entropy, critic, cross_entropy",
     ):
         parse_objectives(["x"])
     with pytest.raises(BadInput, match="not a number"):
