@@ -47,7 +47,7 @@ def plan(
     labels: Labels = None,
     candidates: Candidates = None,
     template: TemplateName = None,
-    task: Annotated[str, typer.Option(help="With train: classification or text2text.")] = "classification",
+    task: Annotated[str, typer.Option(help="With train: classification, text2text or joint.")] = "classification",
     epochs: Annotated[int | None, typer.Option(min=1, help="With train: most epochs.")] = None,
     batch_size: Annotated[int | None, typer.Option(min=1, help="With train: texts in a batch.")] = None,
     scale: Annotated[str, typer.Option(help="With study: smoke, small or full.")] = "small",
