@@ -93,6 +93,13 @@ def test_few_examples_leave_it_undecided() -> None:
     assert "is undecided" in found.told()
 
 
+def test_where_the_first_level_breaks_everything_nothing_is_known_of_coupling() -> None:
+    found = robustness([draws[:2] for draws in outputs((0.5, 0.5), joint=True)])
+    assert found.label_collapse is not None
+    assert found.coupling_interval == (-1, 1)
+    assert found.verdict == "undecided"
+
+
 def test_the_interval_of_the_coupling_is_a_bootstrap_of_the_correlation() -> None:
     for joint in (True, False):
         found = robustness(outputs((2, 2), joint=joint))

@@ -157,11 +157,13 @@ def coupling(stable: Curves, similar: Curves, seed: int = 0) -> tuple[float, flo
 
 
 def _coupling_interval(stable: Curves, similar: Curves, seed: int) -> tuple[float, float]:
-    """Anything is possible where the draws of too few examples differ in both; nothing is where one of them never differs."""
+    """Anything is possible where the draws of too few examples differ in both, or in neither (all break at the first level);
+    nothing is where one of them never differs."""
     one, other = (values - values.mean(1, keepdims=True) for values in (stable, similar))
     rows = np.stack([(a * b).sum((0, 1)) for a, b in ((one, other), (one, one), (other, other))], 1)
     moved = rows[:, 1:] > 1e-12
-    if len(rows) < ENOUGH or (moved.any(0).all() and moved.all(1).sum() < ENOUGH):
+    both, neither = moved.any(0).all(), not moved.any()
+    if len(rows) < ENOUGH or neither or (both and moved.all(1).sum() < ENOUGH):
         return -1.0, 1.0
     sure = bootstrap(rows, _correlation, seed)
     return sure.low, sure.high
