@@ -104,3 +104,12 @@ def test_a_number_beyond_all_bounds_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text(line.replace("[[0, 4]", "[[0, 1e999]") + "\n")
     with pytest.raises(BadInput, match=r"x\.jsonl, row 1: not an explanation"):
         load_explanations(tmp_path / "x.jsonl")
+
+
+def test_what_is_wrong_from_the_start_leaves_nothing(tmp_path: Path) -> None:
+    def refuse(name: str, several: list[Example]) -> list[Any]:
+        raise BadInput("no such method for this model")
+
+    with pytest.raises(BadInput, match="no such method"):
+        explain_to_file(tmp_path / "x.jsonl", {}, corpus(3).select("test"), ["m"], refuse)
+    assert list(tmp_path.iterdir()) == []

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.data import Example, Selection
+from whence.errors import BadInput
 from whence.explain.lines import Storable, save_lines
 from whence.run import RunFolder, Tick, check_file, digest, progress, remove, write_atomically
 from whence.run.engine import Engine, Item, LocalEngine
@@ -46,9 +47,14 @@ def explain_to_file(
                     else:
                         yield Item(name, (method, part), len(part))
 
-        with progress("explaining (examples × methods)", len(examples) * len(methods)) as tick:
-            for name, made in (engine or LocalEngine()).spread(_explained, make, missing(), tick):
-                save_lines(shards / name, made)
+        try:
+            with progress("explaining (examples × methods)", len(examples) * len(methods)) as tick:
+                for name, made in (engine or LocalEngine()).spread(_explained, make, missing(), tick):
+                    save_lines(shards / name, made)
+        except BadInput:  # what was wrong from the start leaves nothing behind
+            if not any(shards.glob("*.jsonl")):
+                remove(folder.path)
+            raise
         # by the number of the method, then by that of the part
         write_atomically(out, lambda path: _join(path, sorted(shards.glob("*.jsonl"))))
         remove(folder.path)
