@@ -14,8 +14,9 @@ from typing import Any
 from whence.data import Example, Selection
 from whence.errors import BadInput
 from whence.explain.lines import Storable, save_lines
-from whence.run import RunFolder, Tick, check_file, digest, progress, remove, write_atomically
+from whence.run import RunFolder, Tick, check_file, digest, progress, write_atomically
 from whence.run.engine import Engine, Item, LocalEngine
+from whence.run.files import remove_whole
 
 PARTS, FEWEST, MOST = 500, 32, 1024
 """A corpus is cut into about so many parts, each of so many examples: a part is what a killed run can lose."""
@@ -53,11 +54,11 @@ def explain_to_file(
                     save_lines(shards / name, made)
         except BadInput:  # what was wrong from the start leaves nothing behind
             if not any(shards.glob("*.jsonl")):
-                remove(folder.path)
+                remove_whole(folder.path)
             raise
         # by the number of the method, then by that of the part
         write_atomically(out, lambda path: _join(path, sorted(shards.glob("*.jsonl"))))
-        remove(folder.path)
+        remove_whole(folder.path)
     return len(examples) * len(methods)
 
 

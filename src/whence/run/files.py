@@ -95,6 +95,14 @@ def remove(path: Path) -> None:
             path.unlink(missing_ok=True)
 
 
+def remove_whole(path: Path) -> None:
+    """A folder of ours, moved aside first: what stays if this is killed is in nobody's way."""
+    aside = _aside(path)
+    with suppress(OSError):
+        path.rename(aside)
+        remove(aside)
+
+
 def is_temporary(path: Path) -> bool:
     return _TEMPORARY.fullmatch(path.name) is not None
 
@@ -166,11 +174,16 @@ def _temporary(place: Path) -> Iterator[Path]:
     if place.parent not in _seen:  # once is enough: this process removes its own
         _seen.add(place.parent)
         remove_leftovers(place.parent)
-    path = place.with_name(f".{place.name}.{_HOST}-{os.getpid()}-{next(_numbers)}.tmp")
+    path = _aside(place)
     try:
         yield path
     finally:
         remove(path)
+
+
+def _aside(place: Path) -> Path:
+    """A name by which `remove_leftovers` knows what a process that is no more has left."""
+    return place.with_name(f".{place.name}.{_HOST}-{os.getpid()}-{next(_numbers)}.tmp")
 
 
 def _old(place: Path) -> Path:
