@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from whence.report.figures import printable
@@ -16,15 +16,15 @@ def write_page(template: str, view: Mapping[str, Any], path: Path) -> None:
     """Fills in a template of this room; it gets the style sheet as `style`."""
     # every value is made printable: control characters, bidirectional overrides and lone surrogates never reach the page
     environment = Environment(
+        loader=PackageLoader("whence", "report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=lambda value: printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
-    room = files("whence.report")
-    style = Markup((room / "style.css").read_text(encoding="utf-8"))
-    page = environment.from_string((room / template).read_text(encoding="utf-8")).render(style=style, **view)
+    style = Markup((files("whence.report") / "style.css").read_text(encoding="utf-8"))
+    page = environment.get_template(template).render(style=style, **view)
     write_atomically(path, lambda p: p.write_text(page, encoding="utf-8"))
 
 
