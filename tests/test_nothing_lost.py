@@ -1,5 +1,6 @@
 """The command line never takes what is not ours, and a place that cannot be written is one line with exit code 2."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -86,3 +87,20 @@ def test_the_same_method_twice_is_refused(
     assert whence(argv, monkeypatch) == 2
     assert "twice" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_score_keeps_files_and_methods_apart(model: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two methods in one file, two files of one name, and a file called as our baseline: six rows, none for another."""
+    ask = ["--model", str(model), "--data", str(texts)]
+    files = [tmp_path / "both.jsonl", tmp_path / "one" / "x.jsonl", tmp_path / "two" / "x.jsonl", tmp_path / "random"]
+    methods = [("gradient_l2", "random"), ("gradient_l2",), ("attention",), ("attention",)]
+    for file, names in zip(files, methods, strict=True):
+        file.parent.mkdir(exist_ok=True)
+        chosen = [part for name in names for part in ("--method", name)]
+        assert whence(["explain", *ask, *chosen, "--out", str(file)], monkeypatch) == 0
+    given = [part for file in files for part in ("--explanations", str(file))]
+    assert whence(["score", *ask, *given, "--measure", "loo_tau", "--out", str(tmp_path / "out")], monkeypatch) == 0
+    table = json.loads((tmp_path / "out" / "results.json").read_text())["table"]
+    found = {row["method"]: row["value"] for row in table if row["measure"] == "loo_tau"}
+    assert set(found) == {"both.jsonl: gradient_l2", "both.jsonl: random", *map(str, files[1:3]), "random (file)", "random"}
+    assert found["both.jsonl: gradient_l2"] == found[str(files[1])] != found[str(files[2])] == found["random (file)"]
