@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,8 @@ from typing import Any
 from common import table
 
 SIZES = (1_000, 10_000, 100_000)
-METHODS, MEASURES = ("gradient_l2",), ("sufficiency",)
+METHOD, MEASURE = "gradient_l2", "sufficiency"
+"""Random explanations are in every audit beside the method."""
 
 
 def prepare(folder: Path, sizes: tuple[int, ...]) -> None:
@@ -31,18 +33,21 @@ def prepare(folder: Path, sizes: tuple[int, ...]) -> None:
     corpus = open_corpus("reviews")
     texts = [(e.texts["text"], e.label) for e in corpus.load("train")]
     model, tokenizer = build_model("mlp", corpus.labels, (text for text, _ in texts), None, {"hidden_size": 16})
-    model.save_pretrained(folder / "model")
-    tokenizer.save_pretrained(folder / "model")
+    if not (folder / "model").exists():
+        model.save_pretrained(folder / "model")
+        tokenizer.save_pretrained(folder / "model")
     for size in sizes:
+        if (folder / f"{size}.jsonl").exists():
+            continue
         with (folder / f"{size}.jsonl").open("w", encoding="utf-8") as file:
             for i in range(size):  # every text is another one: nothing is answered from memory
                 text, label = texts[i % len(texts)]
                 file.write(json.dumps({"id": str(i), "text": f"{text} {i}", "label": label}) + "\n")
 
 
-def audited(folder: Path, size: int) -> dict[str, Any]:
+def audited(folder: Path, size: int, method: str) -> dict[str, Any]:
     out = folder / f"run-{size}"
-    chosen = [x for m in METHODS for x in ("--method", m)] + [x for m in MEASURES for x in ("--measure", m)]
+    chosen = ["--method", method, "--measure", MEASURE]
     command = ["audit", "--model", str(folder / "model"), "--data", str(folder / f"{size}.jsonl"), "--out", str(out), *chosen]
     started = time.perf_counter()
     child = subprocess.Popen([sys.executable, "-c", "from whence.cli import main; main()", *command], stdout=subprocess.DEVNULL)
@@ -59,13 +64,18 @@ def audited(folder: Path, size: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--method", default=METHOD)
+    parser.add_argument("--folder", type=Path, help="Keep everything here: a killed run of a large size continues.")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with tempfile.TemporaryDirectory() as place:
-        prepare(Path(place), (1, *asked.sizes))
-        alone = audited(Path(place), 1)
-        rows = [audited(Path(place), size) for size in asked.sizes]
+    with tempfile.TemporaryDirectory() as away:
+        place = asked.folder or Path(away)
+        place.mkdir(parents=True, exist_ok=True)
+        prepare(place, (1, *asked.sizes))
+        shutil.rmtree(place / "run-1", ignore_errors=True)
+        alone = audited(place, 1, asked.method)
+        rows = [audited(place, size, asked.method) for size in asked.sizes]
     if asked.json:
         print(json.dumps({"start": alone, "rows": rows}, indent=1))
         return

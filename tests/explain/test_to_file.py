@@ -1,6 +1,7 @@
 """Explanations of a corpus as a file: the same bytes however often the run is broken off, and one part in memory at a time."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from whence.data import Example
 from whence.data.corpus import BadRow, Corpus
 from whence.errors import BadInput
 from whence.explain import load_explanations, to_file
+from whence.explain.explanation import FORMAT
 from whence.explain.to_file import explain_to_file
 
 
@@ -96,6 +98,11 @@ def test_one_part_is_read_at_a_time(tmp_path: Path, parts: None) -> None:
 
     assert explain_to_file(tmp_path / "x.jsonl", {}, films, ["m"], make) == 30
     assert len((tmp_path / "x.jsonl").read_text().splitlines()) == 30
+
+
+def test_a_stored_explanation_has_every_field_of_the_value() -> None:
+    made = load(own_model("mlp").model, own_model("mlp").tokenizer).explain("good film", method="leave_one_out")
+    assert list(made.to_dict().items()) == [("format", FORMAT), *asdict(made).items()]
 
 
 def test_a_number_beyond_all_bounds_is_one_line(tmp_path: Path) -> None:

@@ -167,3 +167,15 @@ def test_rank_agreement_by_hand() -> None:
     assert rank_agreement(np.array([1.0, 1, 2]), np.array([1.0, 2, 3])) == (pytest.approx(2 / 6**0.5),)
     for a, b in [([1.0, 1, 1], [1.0, 2, 3]), ([1.0, 2, 3], [0.0, 0, 0]), ([1.0], [1.0]), ([], [])]:
         assert rank_agreement(np.array(a), np.array(b)) is None
+
+
+@pytest.mark.parametrize("length", [2, 3, 17, 128, 129])
+def test_rank_agreement_has_the_bits_of_scipys(length: int) -> None:
+    """Both ways to count pairs, with and without ties, also where numbers hardly differ."""
+    drawn = np.random.default_rng(length)
+    for ties in (2, 5, 10**9):
+        for _ in range(20):
+            a, b = drawn.integers(0, ties, (2, length)) * 1e-300
+            found = rank_agreement(a, b)
+            constant = len(set(a.tolist())) == 1 or len(set(b.tolist())) == 1
+            assert found == (None if constant else (float(kendalltau(a, b).statistic),))

@@ -3,6 +3,7 @@
 Exit codes: 0 done; 2 bad input (one line on standard error); 130 interrupted, with a word on what was saved.
 """
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -53,6 +54,9 @@ def main() -> None:
     # By default torch's threads spin long while they wait for each other, which makes it many times slower on a machine that is
     # also doing something else; a short spin is enough. Read when torch is loaded, which verbs do only when they run.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    # Python looks for cycles after every 700 new objects; an audit makes thousands for each text and next to no cycles. This
+    # takes a fifth off its time. A library leaves that to the program that uses it, so it stands here.
+    gc.set_threshold(100_000)
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # a terminal without UTF-8 gets question marks, not a traceback
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]

@@ -3,8 +3,9 @@
 Saved as JSON lines, one explanation per line; what is loaded equals what was saved.
 """
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class TokenScores:
             raise BadInput(
                 f"explanation of '{self.id}' has {len(self.scores)} scores; expected one for each of {expected} words"
             )
-        if not np.isfinite(self.scores).all():
+        if not all(map(math.isfinite, self.scores)):
             raise BadInput(f"explanation of '{self.id}' by {self.method} has a score that is not a finite number")
 
     @property
@@ -71,7 +72,12 @@ class TokenScores:
         return heatmap_html(self)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"format": FORMAT, **asdict(self)}
+        """By hand: `dataclasses.asdict` copies every number, which took longer than most explanations do."""
+        return {
+            "format": FORMAT, "id": self.id, "texts": dict(self.texts), "spans": dict(self.spans), "scores": self.scores,
+            "method": self.method, "target": self.target, "probability": self.probability, "parameters": dict(self.parameters),
+            "notes": dict(self.notes), "model": self.model, "seed": self.seed,
+        }  # fmt: skip
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "TokenScores":

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.data import FIELDS, Example
-from whence.explain import save_explanations
+from whence.explain import TokenScores, save_explanations
 from whence.measure.audit_rows import explanation_of, schema, shard_rows, spans_of, text_of
 from whence.measure.audited import Audit, Chosen
 from whence.measure.gathered import Gathered
@@ -48,8 +48,15 @@ def _run(chosen: Chosen, folder: RunFolder, say: Say, engine: Engine) -> dict[st
         say(note)
     shards, examples = _work(chosen, folder, engine), chosen.audit.examples
     found = Gathered(chosen.names, chosen.measures, len(examples))
-    for i in range(shards):
-        found.add(i, _rows(folder, i))
+
+    def gathered() -> Iterator[TokenScores]:
+        """The explanations; their numbers are gathered on the way, so that every shard is read once."""
+        for i in range(shards):
+            rows = _rows(folder, i)
+            found.add(i, rows)
+            yield from (explanation_of(row, chosen) for row in rows)
+
+    save_explanations(folder.path / "explanations.jsonl", gathered())
     about = chosen.about(len(found.places), found.texts_cut, found.words_unread)
     notes = list(chosen.notes)
     if about["texts_without_words"]:
@@ -60,8 +67,6 @@ def _run(chosen: Chosen, folder: RunFolder, say: Say, engine: Engine) -> dict[st
         about, chosen.method_facts(), chosen.measures, found, lambda which: _shown(which, found, folder, examples), notes,
         chosen.audit.seed,
     )  # fmt: skip
-    made = (explanation_of(row, chosen) for i in range(shards) for row in _rows(folder, i))
-    save_explanations(folder.path / "explanations.jsonl", made)
     folder.finish(results)
     return folder.results or results
 

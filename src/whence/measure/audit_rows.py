@@ -92,7 +92,7 @@ def explanation_of(row: Mapping[str, Any], chosen: Chosen) -> TokenScores:
         id=text_of(row["id"]), texts=dict(zip(row["fields"], map(text_of, row["texts"]), strict=True)), spans=spans_of(row),
         scores=tuple(row["scores"]), method=name, target=text_of(row["target"]), probability=row["target_probability"],
         parameters={**chosen.parameters(METHODS[name]), "hide": chosen.hide}, notes=dict(row["notes"]),
-        model=chosen.classifier.fingerprint, seed=chosen.audit.seed,
+        model=chosen.fingerprint, seed=chosen.audit.seed,
     )  # fmt: skip
 
 

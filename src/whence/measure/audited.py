@@ -47,6 +47,7 @@ class Chosen:
 
     def __init__(self, audit: Audit, classifier: Port) -> None:
         self.audit, self.classifier = audit, classifier
+        self.fingerprint = classifier.fingerprint  # once: it reads all weights
         self.hide: Hide = audit.hide or default_hide(classifier)
         chosen, notes = choose_methods(classifier, audit.methods) if audit.methods or not audit.explanations else ([], [])
         self.notes = [*audit.notes, *notes]
@@ -90,7 +91,7 @@ class Chosen:
         return {
             "job": "audit",
             "model": audit.model,
-            "fingerprint": self.classifier.fingerprint,
+            "fingerprint": self.fingerprint,
             "labels": list(self.classifier.labels),
             "data": audit.data,
             "split": audit.split,
@@ -107,7 +108,7 @@ class Chosen:
         """`examples`: in how many the model read a word."""
         return {
             "model": self.audit.model,
-            "fingerprint": self.classifier.fingerprint,
+            "fingerprint": self.fingerprint,
             "data": self.audit.data,
             "split": self.audit.split,
             "examples": examples,

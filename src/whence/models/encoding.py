@@ -48,7 +48,7 @@ class Encoded:
 
     @property
     def word_count(self) -> int:
-        return sum(len(s) for s in self.spans)
+        return len(self.carrier)
 
     @property
     def word_fields(self) -> np.ndarray:
@@ -87,7 +87,9 @@ class Encoded:
 
     def tokens_of(self, words: Bool[np.ndarray, " words"]) -> Bool[np.ndarray, " tokens"]:
         """Spread a choice of words over their tokens; tokens that belong to no word are always kept."""
-        return np.append(words, True)[self.word]
+        extended = np.ones(len(words) + 1, dtype=bool)  # the last one: no word (-1)
+        extended[:-1] = words
+        return extended[self.word]
 
     def sum_to_words(self, values: np.ndarray) -> np.ndarray:
         """Merge sub-words by summing: float[tokens] → float[words]; 0 for words that the model never read."""

@@ -39,7 +39,8 @@ class Intervention:
 
     def changes(self) -> frozenset[str]:
         """The names of the fields that are set."""
-        return frozenset(f.name for f in fields(self) if f.name not in ("hide", "seed") and getattr(self, f.name) is not None)
+        return frozenset([name for name in _CHANGES if getattr(self, name) is not None])
 
 
+_CHANGES = tuple(f.name for f in fields(Intervention) if f.name not in ("hide", "seed"))
 UNCHANGED = Intervention()

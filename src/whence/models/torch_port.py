@@ -139,8 +139,9 @@ class TorchPort(Port):
 
     def hidden(self, encoded: Sequence[Encoded], changes: Sequence[Intervention]) -> list[Encoded]:
         """The examples without what the changes hide."""
+        mask_id = self.tokenizer.mask_token_id  # which a tokenizer looks up anew each time
         return [
-            e if c.keep is None else hide_tokens(e, c.keep, c.hide, self.tokenizer.mask_token_id, self.pad_id)
+            e if c.keep is None else hide_tokens(e, c.keep, c.hide, mask_id, self.pad_id)
             for e, c in zip(encoded, changes, strict=True)
         ]
 

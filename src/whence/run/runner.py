@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -234,13 +235,15 @@ class Runner:
                 raise BadInput("an alignment needs a pair; a single text was given")
             # activations are kept for a backward pass: a quarter of the rows needs about the same memory
             budget = self.token_budget // (4 if want & BACKWARD else 1)
+            sizes = [_size(request) for _, request in items]
+            needs = [_backward(request) for _, request in items]
             # rows of one batch take their backward passes together: as many as the row that needs most
-            items.sort(key=lambda item: (-_backward(item[1]), -_size(item[1])))
-            widest = list(accumulate((_size(item[1]) for item in reversed(items)), max))[::-1]  # from each item on
+            order = sorted(range(len(items)), key=lambda i: (-needs[i], -sizes[i]))
+            widest = list(accumulate((sizes[i] for i in reversed(order)), max))[::-1]  # from each item on
             start = 0
             while start < len(items):
                 rows = max(1, budget // max(1, widest[start]))
-                yield items[start : start + rows]
+                yield [items[i] for i in order[start : start + rows]]
                 start += rows
 
     def _answer(self, requests: list[Request]) -> list[Result]:
@@ -312,6 +315,15 @@ def _length(request: Request) -> int:
     return int(keep.sum()) if keep is not None and request.change.hide == "delete" else len(request.encoded)
 
 
+@lru_cache(4096)
+def _settings(
+    hide: str, scale: float | None, noise: float | None, seed: int, want: frozenset[str], target: Target | None,
+    write: int | None, candidates: tuple[tuple[int, ...], ...],
+) -> bytes:  # fmt: skip
+    """What many requests have in common, written once."""
+    return repr((hide, scale, noise, seed, sorted(want), target, write, candidates)).encode()
+
+
 def _key(request: Request) -> bytes:
     """Equal keys, equal passes: the ids that the model would read and everything that is done to them."""
     change, encoded = request.change, request.encoded
@@ -320,14 +332,16 @@ def _key(request: Request) -> bytes:
         digest.update(encoded.types.tobytes())
     # all candidates are scored in every pass: which of them is asked about matters to gradients alone
     target = request.target if request.want & BACKWARD or isinstance(request.target, Text) else None
-    digest.update(repr((change.hide if change.keep is not None else "", change.scale, change.noise,
-                        change.seed if change.noise else 0, sorted(request.want), target, request.write,
-                        encoded.candidates)).encode())  # fmt: skip
-    for name in ("keep", "embeddings", "attention", "alignment"):
-        values = getattr(change, name)
+    digest.update(_settings(change.hide if change.keep is not None else "", change.scale, change.noise,
+                            change.seed if change.noise else 0, request.want, target, request.write,
+                            encoded.candidates))  # fmt: skip
+    for name, values in (
+        (b"keep", change.keep), (b"embeddings", change.embeddings), (b"attention", change.attention),
+        (b"alignment", change.alignment),
+    ):  # fmt: skip
         if values is not None:
-            digest.update(name.encode())
-            digest.update(np.ascontiguousarray(values).tobytes())
+            digest.update(name)
+            digest.update(values.tobytes())
     if change.alignment is not None:  # the same ids may be split into other words
         digest.update(encoded.word.tobytes())
     return digest.digest()
