@@ -67,17 +67,19 @@ def test_a_killed_audit_continues_and_ends_the_same(
 
     whole, shards = run._shard_rows, []
 
-    def dying(audit: object, port: object, first: int) -> object:
+    def dying(audit: object, port: object, first: int, scale: float) -> object:
         if first >= 16:
             raise KeyboardInterrupt
         shards.append(first)
-        return whole(audit, port, first)  # type: ignore[arg-type]
+        return whole(audit, port, first, scale)  # type: ignore[arg-type]
 
     monkeypatch.setattr(run, "_shard_rows", dying)
     with pytest.raises(KeyboardInterrupt):
         whence.audit(model(), EXAMPLES, out / "killed", parameters=FEW, say=quiet)
     assert shards == [0, 8]
-    monkeypatch.setattr(run, "_shard_rows", lambda audit, port, first: (shards.append(first), whole(audit, port, first))[1])
+    monkeypatch.setattr(
+        run, "_shard_rows", lambda audit, port, first, scale: (shards.append(first), whole(audit, port, first, scale))[1]
+    )
     again = whence.audit(model(), EXAMPLES, out / "killed", parameters=FEW, say=quiet)
     assert shards == [0, 8, 16]
     assert (out / "killed" / "results.json").read_bytes() == (out / "whole" / "results.json").read_bytes()

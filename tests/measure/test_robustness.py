@@ -1,6 +1,7 @@
 """Collapse, distance and coupling where they are known by hand."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -161,3 +162,20 @@ def test_all_noise_at_once_is_what_one_level_after_the_other_gives() -> None:
 def test_the_grid_begins_without_noise() -> None:
     with pytest.raises(BadInput, match="expected 0"):
         robustness(outputs((2, 2), joint=True)[1:])
+
+
+def test_the_grid_is_finer_for_a_model_that_breaks_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels that hold up to 0.01 of the variance: half of it times 1/64 is the first of the eighths below."""
+    import whence.measure.robustness as tested
+
+    unit, asked = 4.0, []
+
+    def write(runner: object, examples: list[str], noise: float = 0.0, *_: object, **__: object) -> list[SimpleNamespace]:
+        asked.append((len(examples), noise / unit))
+        return [SimpleNamespace(label=None if e == "mute" else "no" if noise > 0.01 * unit else "yes") for e in examples]
+
+    monkeypatch.setattr(tested, "write_rationales", write)
+    monkeypatch.setattr(tested, "generator_of", lambda _: SimpleNamespace(embedding_variance=unit))
+    assert tested.fitting_scale(None, ["mute", *"abcdefghij"]) == 1 / 64  # type: ignore[arg-type]
+    assert asked == [(8, 0), (7, 0.5), (7, 0.5 / 8), (7, 0.5 / 64)]
+    assert tested.fitting_scale(None, ["mute"]) == 1  # type: ignore[arg-type]

@@ -49,11 +49,10 @@ class RationaleAudit:
     seed: int = 0
     notes: Sequence[str] = field(default_factory=list)
 
-    @property
-    def grid(self) -> tuple[float, ...]:
-        """Noise levels in units of the embeddings' variance: 0, and so many of the usual ones, evenly chosen."""
+    def grid(self, scale: float = 1.0) -> tuple[float, ...]:
+        """Noise levels in units of the embeddings' variance: 0, and so many of the usual ones, evenly chosen, × `scale`."""
         places = np.linspace(0, len(IN_VARIANCES) - 1, self.settings["levels"] + 1).round().astype(int)
-        return tuple(IN_VARIANCES[i] for i in places)
+        return tuple(scale * IN_VARIANCES[i] for i in places)
 
 
 def about(audit: RationaleAudit, model: Generator) -> dict[str, Any]:
@@ -71,11 +70,11 @@ def _importance(row: Mapping[str, Any] | None) -> Importance | None:
 
 
 def results_of(
-    audit: RationaleAudit, model: Generator, rows: Sequence[Mapping[str, Any]]
+    audit: RationaleAudit, model: Generator, rows: Sequence[Mapping[str, Any]], scale: float
 ) -> tuple[dict[str, Any], list[Rationale]]:
-    draws = audit.settings["draws"]
+    draws, grid = audit.settings["draws"], audit.grid(scale)
     by_example = [[[Rationale.from_dict(one) for one in level] for level in json.loads(row["written"])] for row in rows]
-    written = [[[levels[v][d if v else 0] for levels in by_example] for d in range(draws)] for v in range(len(audit.grid))]
+    written = [[[levels[v][d if v else 0] for levels in by_example] for d in range(draws)] for v in range(len(grid))]
     clean = written[0][0]
     failing = robustness(written, audit.seed)
     depends = depending(clean, [np.array(row["shares"]) for row in rows])
@@ -91,7 +90,7 @@ def results_of(
         "majority": max(Counter(known).values()) / len(known) if known else None,
     }
     found = {
-        "levels": _levels(audit, failing, written, gold),
+        "levels": _levels(audit, grid, failing, written, gold),
         "rationales": _rationale_facts(clean, audit.examples),
         "robustness": {
             "verdict": failing.verdict, "told": failing.told(), "label_collapse": failing.label_collapse,
@@ -105,10 +104,19 @@ def results_of(
             "plain": None if plain is None else {**asdict(plain.value), "p": plain.p, "null": plain.null},
         },
         "examples": [
-            _shown(example, [level[0][i] for level in written], audit.grid) for i, example in enumerate(audit.examples[:SHOWN])
+            _shown(example, [level[0][i] for level in written], grid) for i, example in enumerate(audit.examples[:SHOWN])
         ],
     }  # fmt: skip
-    return {"audit": facts, "association": found, "notes": list(audit.notes)}, clean
+    return {"audit": facts, "association": found, "notes": [*audit.notes, *_finer(grid)]}, clean
+
+
+def _finer(grid: Sequence[float]) -> list[str]:
+    if grid[-1] == IN_VARIANCES[-1]:
+        return []
+    return [
+        f"Noise levels reach from {grid[1]:.3g} to {grid[-1]:.3g} of the variance of the model's word table. This grid is finer"
+        " than the usual one, whose first level breaks more than half of the labels of this model."
+    ]
 
 
 def _gold(model: Generator, example: Example) -> str | None:
@@ -121,10 +129,14 @@ def _gold(model: Generator, example: Example) -> str | None:
 
 
 def _levels(
-    audit: RationaleAudit, failing: Robustness, written: Sequence[Sequence[Sequence[Rationale]]], gold: Sequence[str | None]
+    audit: RationaleAudit,
+    grid: Sequence[float],
+    failing: Robustness,
+    written: Sequence[Sequence[Sequence[Rationale]]],
+    gold: Sequence[str | None],
 ) -> list[dict[str, Any]]:
     found = []
-    for v, unit in enumerate(audit.grid):
+    for v, unit in enumerate(grid):
         right = [np.mean([float(row[i].label == g) for row in written[v]]) for i, g in enumerate(gold) if g is not None]
         estimates = {
             "accuracy": bootstrap(np.array(right)[:, None], mean, audit.seed) if right else None,

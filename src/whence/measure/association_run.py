@@ -3,7 +3,8 @@
   robustness (robustness.py)         under noise: where labels and rationales collapse, and whether the same draws break both
   importance (shared_importance.py)  whether the importance of words for both moves alike under a little noise
 
-After Wiegreffe et al. 2021. Cost for each example: 1 + levels · draws rationales written, each with a pass over the candidates;
+After Wiegreffe et al. 2021. The noise grid is made finer first for models that its lowest level breaks (8 rationales or more).
+Cost for each example: 1 + levels · draws rationales written, each with a pass over the candidates;
 9 forward passes; a backward pass for each written token, and four more for each that the text decides.
 
 A shard is a few examples with all that was written and scored for them. A killed run continues with the first shard that is
@@ -18,9 +19,9 @@ from typing import Any
 
 from whence.errors import BadInput
 from whence.explain.text import save_rationales
-from whence.explain.text.importance import Importance, importances, shaken_importances, text_shares
+from whence.explain.text.importance import SHAKEN, Importance, importances, shaken_importances, text_shares
 from whence.measure.association import RationaleAudit, about, results_of
-from whence.measure.robustness import written_under_noise
+from whence.measure.robustness import fitting_scale, written_under_noise
 from whence.models import Port
 from whence.models.generator import Generator
 from whence.run import RunFolder, Runner, digest, progress
@@ -48,15 +49,16 @@ def run_rationale_audit(audit: RationaleAudit, model: Generator, out: Path, say:
         rows, starts = [], range(0, len(audit.examples), SHARD)
         done = [folder.read_shard(f"{i:05d}") for i in range(len(starts))]
         known = sum(len(shard) for shard in done if shard is not None)
+        scale = _scale(audit, model, folder)
         with progress("auditing rationales", len(audit.examples), known) as tick:
             for i, first in enumerate(starts):
                 shard = done[i]
                 if shard is None:
-                    shard = _shard_rows(audit, model, first)
+                    shard = _shard_rows(audit, model, first, scale)
                     folder.write_shard(f"{i:05d}", shard)
                     tick(len(shard))
                 rows += shard
-        results, clean = results_of(audit, model, rows)
+        results, clean = results_of(audit, model, rows, scale)
         save_rationales(out / "rationales.jsonl", clean)
         folder.finish(results)
         return folder.results or results
@@ -64,7 +66,7 @@ def run_rationale_audit(audit: RationaleAudit, model: Generator, out: Path, say:
 
 def passes(audit: RationaleAudit) -> dict[str, int]:
     """Of one example; backward passes at most, as every token is asked for at most once and in each draw once."""
-    written = 1 + len(audit.grid[1:]) * audit.settings["draws"]
+    written = 1 + len(audit.grid()[1:]) * audit.settings["draws"]
     return {"rationales": written, "forward": written + 9, "backward": 5 * audit.settings["max_tokens"]}
 
 
@@ -80,15 +82,25 @@ def _check(audit: RationaleAudit, model: Generator) -> None:
     model.check_want(frozenset({"token_gradients"}))
 
 
-def _shard_rows(audit: RationaleAudit, model: Generator, first: int) -> list[dict[str, Any]]:
+def _scale(audit: RationaleAudit, model: Generator, folder: RunFolder) -> float:
+    """Of the noise; found once and kept, so that a run that goes on goes on with the same."""
+    kept = folder.read_shard("scale")
+    if kept is None:
+        kept = [{"scale": fitting_scale(Runner(model), audit.examples, audit.seed, audit.settings["max_tokens"])}]
+        folder.write_shard("scale", kept)
+    return float(kept[0]["scale"])
+
+
+def _shard_rows(audit: RationaleAudit, model: Generator, first: int, scale: float) -> list[dict[str, Any]]:
     """One row for each example: what was written at each level and draw, and which words that came from."""
     here, runner = audit.examples[first : first + SHARD], Runner(model)
     draws, longest = audit.settings["draws"], audit.settings["max_tokens"]
-    written = written_under_noise(runner, here, audit.grid, draws, audit.seed, longest)
+    written = written_under_noise(runner, here, audit.grid(scale), draws, audit.seed, longest)
     clean = written[0][0]
     shares = text_shares(runner, audit.examples, clean, audit.seed, first)
     plain = importances(runner, here, clean)
-    shaken = shaken_importances(runner, here, clean, shares, seed=audit.seed)
+    little = scale * SHAKEN * model.embedding_variance
+    shaken = shaken_importances(runner, here, clean, shares, seed=audit.seed, noise=little)
     return [
         {
             "id": example.id,

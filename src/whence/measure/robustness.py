@@ -34,13 +34,15 @@ from jaxtyping import Float
 
 from whence.data import Example, words
 from whence.errors import BadInput
-from whence.explain.text import MAX_TOKENS, Rationale, write_each
+from whence.explain.text import MAX_TOKENS, Rationale, write_each, write_rationales
 from whence.explain.text.write import generator_of
 from whence.measure.statistics import Estimate, bootstrap
 from whence.run import Runner
 
 IN_VARIANCES = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """The usual grid, in units of the embeddings' own variance: T5's table is a thousand times as wide as MiniLM's."""
+PILOT, FINER, FINEST = 8, 8.0, 8.0**-5
+"""How `fitting_scale` looks for a finer grid: on so many examples, by this factor, down to this."""
 PERMUTATIONS = 2000
 LEVEL = 0.05
 LITTLE = 0.3
@@ -111,6 +113,20 @@ def written_under_noise(
     written = iter(write_each(runner, [(example, *cell) for cell in cells for example in examples], max_tokens))
     rows = iter([[next(written) for _ in examples] for _ in cells])
     return [[next(rows) for _ in range(draws)] if number else [next(rows)] * draws for number in in_variances]
+
+
+def fitting_scale(runner: Runner, examples: Sequence[Example], seed: int = 0, max_tokens: int = MAX_TOKENS) -> float:
+    """By what the usual grid is multiplied so that something can be seen on it: 1, or the first of 1/8, 1/64, … at which its
+    lowest noise leaves half of the labels of the first few examples. Causal models lose theirs at far less than others."""
+    clean = write_rationales(runner, examples[:PILOT], max_tokens=max_tokens)
+    few = [(e, r.label) for e, r in zip(examples, clean, strict=False) if r.label is not None]
+    lowest, scale = IN_VARIANCES[1] * generator_of(runner).embedding_variance, 1.0
+    while few and scale > FINEST:
+        noised = write_rationales(runner, [e for e, _ in few], lowest * scale, seed, max_tokens)
+        if 2 * sum(r.label == label for r, (_, label) in zip(noised, few, strict=True)) >= len(few):
+            break
+        scale /= FINER
+    return scale
 
 
 def robustness(written: Sequence[Sequence[Sequence[Rationale]]], seed: int = 0) -> Robustness:
