@@ -161,7 +161,7 @@ def test_plan_counts_what_an_audit_pays(
     paid = json.loads(capsys.readouterr().out)["methods"]
     for name, passes in planned["passes_per_example"].items():
         if name == "integrated_gradients":  # stops early where its error is small: the plan is an upper bound
-            assert 20 <= paid[name]["passes"]["backward"] <= passes["backward"] == 60
+            assert 10 <= paid[name]["passes"]["backward"] <= passes["backward"] == 60
         else:
             assert passes["backward"] == pytest.approx(paid[name]["passes"]["backward"], abs=0.3)
     assert planned["forward"] > 0

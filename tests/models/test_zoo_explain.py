@@ -20,7 +20,7 @@ READ = [SENTENCES[3], SHORT, SENTENCES[0]]
 EMPTY = ("", " ")
 """Funnel itself fails on two tokens (its second block would have one place for two), and that is one line."""
 GRADIENTS = ("gradient_l1", "gradient_l2", "gradient_sum", "input_x_gradient")
-FEW = {"lime": {"n_samples": 12}, "kernel_shap": {"n_samples": 32}, "integrated_gradients": {"n_steps": 4}}
+FEW = {"lime": {"n_samples": 12}, "kernel_shap": {"n_samples": 32}, "integrated_gradients": {"n_steps": 4, "max_steps": 4}}
 NO_ATTENTION = {
     "deberta", "deberta-v2", "deberta-v2-other", "xlnet", "xlnet-other", "mpnet", "mpnet-other", "bart", "bart-other", "t5",
     "t5-gated", "longformer", "bigbird", "fnet", "funnel", "squeezebert", "decomposable", "esim",

@@ -28,7 +28,7 @@ EMBEDDED = {"t5": "encoder.block.0 in", "bart": "model.encoder.layernorm_embeddi
 TEMPLATES = {"Seq2Seq": {"nli.i-o": "", "nli.i-or": " explanation:"}, "Causal": {"prompt.nli": "\n", "prompt.nli-few": "\n"}}
 """Template → what must follow a label."""
 CASES = [(name, template) for name, (kind, _) in MODELS.items() for template in TEMPLATES[kind.__name__]]
-FEW = {"lime": {"n_samples": 12}, "kernel_shap": {"n_samples": 32}, "integrated_gradients": {"n_steps": 3, "max_steps": 9}}
+FEW = {"lime": {"n_samples": 12}, "kernel_shap": {"n_samples": 32}, "integrated_gradients": {"n_steps": 3, "max_steps": 3}}
 every_case = pytest.mark.parametrize(("name", "template"), CASES)
 
 
