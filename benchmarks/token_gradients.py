@@ -20,13 +20,13 @@ from whence.run import Request, Runner
 WANT = frozenset({"token_gradients"})
 
 
-def small_t5(texts: list[str], width: int, layers: int) -> Seq2Seq:
-    """Untrained: right for speed alone."""
+def small_t5(texts: list[str], width: int, layers: int, vocabulary: int = 0) -> Seq2Seq:
+    """Untrained: right for speed alone. `vocabulary`: at least so many rows in its tables."""
     torch.manual_seed(0)
     tokenizer = build_text_tokenizer(texts)
     config = transformers.T5Config(
-        vocab_size=len(tokenizer), d_model=width, d_kv=width // 4, d_ff=2 * width, num_layers=layers, num_heads=4,
-        pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id, decoder_start_token_id=tokenizer.pad_token_id,
+        vocab_size=max(len(tokenizer), vocabulary), d_model=width, d_kv=width // 4, d_ff=2 * width, num_layers=layers,
+        num_heads=4, pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id, decoder_start_token_id=tokenizer.pad_token_id,
     )  # fmt: skip
     return Seq2Seq(transformers.T5ForConditionalGeneration(config).eval(), tokenizer, "nli.i-or")
 
@@ -57,6 +57,7 @@ def main() -> None:
     options.add_argument("--examples", type=int, default=32)
     options.add_argument("--width", type=int, default=128)
     options.add_argument("--layers", type=int, default=3)
+    options.add_argument("--vocabulary", type=int, default=0, help="Rows of the word table; T5 has 32128.")
     options.add_argument("--repeats", type=int, default=2)
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--json", action="store_true")
@@ -66,7 +67,7 @@ def main() -> None:
     texts = [
         text for e in examples for text in (*e.texts.values(), *e.explanations, "explain nli hypothesis: premise: neutral")
     ]
-    model = small_t5([*texts, "entailment contradiction explanation:"], given.width, given.layers)
+    model = small_t5([*texts, "entailment contradiction explanation:"], given.width, given.layers, given.vocabulary)
     encoded = model.encode(examples)
     written = [model.target_ids(f"{e.label} explanation: {e.explanations[0]}") for e in examples]
     targets = [Text(ids, (True,) * len(ids)) for ids in written]

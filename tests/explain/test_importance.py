@@ -11,6 +11,7 @@ from whence.explain.text.importance import Importance, importances
 from whence.measure.agreement import agreement, rank_agreement
 from whence.models import Causal, Text
 from whence.models.generator import Generator
+from whence.models.token_gradients import below_the_head, own_logits
 from whence.run import Request
 
 
@@ -32,11 +33,13 @@ def one_by_one(model: Generator, source: np.ndarray, ids: tuple[int, ...]) -> np
     return np.stack(columns, 1)
 
 
-@pytest.mark.parametrize("kind", ["t5", "llama", "gpt2"])
+@pytest.mark.parametrize("kind", ["t5", "t5 with capped logits", "llama", "gpt2"])
 def test_token_gradients_equal_one_backward_pass_for_each_token(kind: str) -> None:
-    runner = writer(kind)
+    runner = writer(kind.split()[0])
     model = runner.classifier
     assert isinstance(model, Generator)
+    if "capped" in kind:  # what comes after the output table counts too
+        model.model.get_output_embeddings().register_forward_hook(lambda _, __, logits: logits.tanh())
     texts = [model.target_ids("yes explanation: the film is good"), model.target_ids("no")]
     asked = [tuple(k % 3 != 1 for k in range(len(ids))) for ids in texts]
     encoded = model.encode(PAIRS)
@@ -48,6 +51,21 @@ def test_token_gradients_equal_one_backward_pass_for_each_token(kind: str) -> No
         np.testing.assert_allclose(found, expected[:, list(flags)], rtol=2e-3, atol=1e-5 * expected.max())
         assert not result.extras["token_gradients"][:, sum(flags) :].any()
     assert runner.paid.backward == sum(map(sum, asked))
+
+
+def test_a_logit_is_read_off_its_own_row_where_that_is_the_same_number() -> None:
+    model = writer("t5").classifier
+    assert isinstance(model, Generator)
+    ids = torch.tensor([[5, 3, 1]])
+    with below_the_head(model.model) as seen:
+        logits = model.model(input_ids=torch.tensor([[4, 6]]), decoder_input_ids=torch.tensor([[0, 5, 3]])).logits
+    plain = logits.gather(2, ids[..., None])[..., 0]
+    found = own_logits(model.model, seen, ids, plain)
+    assert found is not plain
+    torch.testing.assert_close(found, plain)
+    for other in (plain + 1, plain.tanh()):
+        assert own_logits(model.model, seen, ids, other) is other
+    assert own_logits(model.model, [], ids, plain) is plain
 
 
 def test_parts_are_summed_over_their_own_tokens_and_to_words() -> None:

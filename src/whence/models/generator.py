@@ -31,7 +31,7 @@ from whence.models.intervention import Intervention
 from whence.models.port import Generated
 from whence.models.reading import Kept, Pooled, evaluating
 from whence.models.target import Target, Text
-from whence.models.token_gradients import token_gradients
+from whence.models.token_gradients import below_the_head, own_logits, token_gradients
 from whence.models.torch_port import TorchPort
 
 
@@ -209,8 +209,10 @@ class Generator(TorchPort):
         self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept
     ) -> tuple[Float[Tensor, "rows length"], Float[Tensor, "rows length"], Int[Tensor, "rows length"]]:
         """(logit, log-probability, the model's own choice) at each token of one text for each row."""
-        logits, ids = self._answered(batch, answers, want, kept), answers.ids[:, 0, :, None]
-        own = logits.gather(2, ids)[..., 0]
+        ids = answers.ids[:, 0]
+        with below_the_head(self.model) as seen:
+            logits = self._answered(batch, answers, want, kept)
+        own = own_logits(self.model, seen, ids, logits.gather(2, ids[..., None])[..., 0])
         return own, own.float() - logits.detach().float().logsumexp(-1), logits.argmax(-1)
 
     @abstractmethod
