@@ -26,7 +26,8 @@ def small_t5(texts: list[str], width: int, layers: int, vocabulary: int = 0) -> 
     tokenizer = build_text_tokenizer(texts)
     config = transformers.T5Config(
         vocab_size=max(len(tokenizer), vocabulary), d_model=width, d_kv=width // 4, d_ff=2 * width, num_layers=layers,
-        num_heads=4, pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id, decoder_start_token_id=tokenizer.pad_token_id,
+        num_heads=4, pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id,
+        decoder_start_token_id=tokenizer.pad_token_id,
     )  # fmt: skip
     return Seq2Seq(transformers.T5ForConditionalGeneration(config).eval(), tokenizer, "nli.i-or")
 

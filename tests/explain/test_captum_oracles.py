@@ -148,7 +148,7 @@ def test_kernel_shap() -> None:
 def test_lime() -> None:
     """Captum's LIME, given our masks one after the other and LIME's released kernel, fits the same line."""
     item, found = bag_scores("lime", n_samples=100)
-    drawn, counts = hidings(5, 100, *(Ask(item, Label(1)).generator(name) for name in ("kernel_shap", "lime")))
+    drawn, counts, _ = hidings(5, 100, *(Ask(item, Label(1)).generator(name) for name in ("kernel_shap", "lime")))
     masks, often = iter(torch.tensor(drawn)), {tuple(mask.tolist()): count for mask, count in zip(drawn, counts, strict=True)}
 
     def kernel(_: Tensor, __: Tensor, mask: Tensor, **___: Any) -> Tensor:

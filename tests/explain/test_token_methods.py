@@ -218,7 +218,7 @@ def test_lime_draws_hidings_of_every_size() -> None:
 def test_masks_of_short_texts_stand_for_the_draws_of_the_authors(n: int) -> None:
     """Every number of hidden words counts equally; where all masks fit, the regression is that of the limit."""
     draw = np.random.default_rng(n)
-    masks, counts = hidings(n, 256, draw, draw)
+    masks, counts, _ = hidings(n, 256, draw, draw)
     assert masks[0].all()
     assert not masks[1].any()
     assert len(np.unique(masks, axis=0)) == len(masks) <= 258
@@ -244,7 +244,7 @@ def test_a_text_is_paid_for_once_by_lime_and_kernel_shap(bag: Classifier, encode
 
 
 def test_long_texts_are_hidden_as_the_authors_do() -> None:
-    masks, counts = hidings(SHORT + 1, 100, np.random.default_rng(0), np.random.default_rng(1))
+    masks, counts, _ = hidings(SHORT + 1, 100, np.random.default_rng(0), np.random.default_rng(1))
     assert masks.shape == (100, SHORT + 1)
     assert (counts == 1).all()
 

@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow as pa
 
 from whence.explain import TokenScores
+from whence.explain.ranks import rank_agreement
 from whence.explain.tokens import METHODS
 from whence.measure.audited import REPEATED, Chosen, fitting
 from whence.measure.erasure import erasure_curve_rounds
-from whence.measure.loo_tau import rank_agreement
 from whence.measure.measure import Judged, Measure
 from whence.models import Encoded, Label
 from whence.run import Runner, Tick
 
 STABILITY_SEED = 1_000_003
-"""Added to the seed for the second run of a method that draws at random; their agreement is its stability."""
+"""Added to the seed for the second run of a method that draws at random and says nothing of its stability."""
 _NUMBERS = pa.list_(pa.float64())
 _TEXTS = ("id", "method", "label", "predicted", "target")
 
@@ -46,6 +46,7 @@ def shard_rows(
     labels = chosen.classifier.labels
     for name in chosen.names:
         again: dict[str, Sequence[float]] = {}
+        asked: set[str] = set()
         forward = backward = 0
         if name in chosen.foreign:
             explanations = [fitting(chosen.foreign[name], e, chosen.classifier, name) for e in shard]
@@ -54,7 +55,9 @@ def shard_rows(
                 explanations = chosen.explain(runner, shard, METHODS[name])
                 forward, backward = needed()
             if METHODS[name].stochastic:
-                twice = [e for e, number in zip(shard, numbers, strict=True) if number % REPEATED == 0]
+                asked = {e.example.id for e, number in zip(shard, numbers, strict=True) if number % REPEATED == 0}
+                silent = {x.id for x in explanations if "stability" not in x.notes and len(set(x.scores)) > 1}
+                twice = [e for e in shard if e.example.id in asked & silent]
                 again = {x.id: x.scores for x in chosen.explain(runner, twice, METHODS[name], STABILITY_SEED)}
         judged = [Judged(e, x, chosen.hide, Label(labels.index(x.target))) for e, x in zip(shard, explanations, strict=True)]
         values = {m.name: runner.drive(m.rounds(j) for j in judged) for m in chosen.measures}
@@ -65,7 +68,7 @@ def shard_rows(
                 "number": numbers[i], "method": name, "label": encoded.example.label, "predicted": labels[result.label],
                 "probability": float(result.probabilities[result.label]), **_explanation_row(explanation),
                 "unseen": encoded.unseen, "curve": curves[i],
-                "stability": _stability(explanation, again.get(explanation.id)),
+                "stability": _stability(explanation, again.get(explanation.id)) if explanation.id in asked else None,
                 "forward": forward / len(shard), "backward": backward / len(shard),
                 **{f"measure.{m}": of[i] for m, of in values.items()},
             })  # fmt: skip
@@ -101,8 +104,11 @@ def spans_of(row: Mapping[str, Any]) -> dict[str, tuple[tuple[int, int], ...]]:
     return {name: tuple(zip(*spans, strict=True)) for name, spans in zip(row["fields"], both, strict=True)}
 
 
-def _stability(made: TokenScores, again: Sequence[float] | None) -> Sequence[float] | None:
-    return None if again is None else rank_agreement(np.array(made.scores), np.array(again)) or ()
+def _stability(made: TokenScores, again: Sequence[float] | None) -> Sequence[float]:
+    """What the method says itself, or the agreement with a second run; no number where neither is defined."""
+    if "stability" in made.notes:
+        return (made.notes["stability"],)
+    return () if again is None else rank_agreement(np.array(made.scores), np.array(again)) or ()
 
 
 def _bytes(text: str | None) -> bytes | None:

@@ -19,7 +19,8 @@ from whence.run import Runner, digest
 READ_AT_ONCE = 1024
 """Examples that are encoded together: a corpus need not fit into memory."""
 REPEATED = 4
-"""Every fourth example is explained a second time by methods that draw at random; the table says how many in all."""
+"""Every fourth example says how stable methods are that draw at random; the table says how many in all. Where one run cannot
+say it, it is explained a second time."""
 
 
 @dataclass

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from whence.explain.ranks import rank_agreement
 from whence.measure.gathered import Gathered, Of
-from whence.measure.loo_tau import rank_agreement
 from whence.measure.measure import Measure, mean
 from whence.measure.statistics import Estimate, against_the_best, bootstrap, holm, paired_difference
 
@@ -26,7 +26,8 @@ TESTS = {
 """What the p-values of the table are."""
 STABILITY = {
     "title": "Stability",
-    "about": "Rank correlation between two runs with other seeds; 1 for methods that draw nothing at random.",
+    "about": "Rank correlation between two runs with different seeds, estimated from the two halves of one; 1 for methods that "
+    "draw nothing at random.",
     "paper": "–",
     "direction": "higher",
     "low": -1.0,

@@ -14,13 +14,16 @@ from itertools import combinations, islice
 from math import comb
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
+
+from whence.explain.tokens.halves import TAKEN
 
 
 def coalitions(
     n: int, n_samples: int, draw: np.random.Generator
-) -> tuple[Bool[np.ndarray, "samples n"], Float[np.ndarray, " samples"]]:
-    """At most `n_samples` distinct coalitions of n ≥ 2 words, neither empty nor full, and their weights in the regression."""
+) -> tuple[Bool[np.ndarray, "samples n"], Float[np.ndarray, " samples"], Int[np.ndarray, " samples"]]:
+    """At most `n_samples` distinct coalitions of n ≥ 2 words, neither empty nor full, their weights in the regression, and of
+    which draw each is (halves.py)."""
     pairs_left = n_samples // 2
     sizes = list(range(1, n // 2 + 1))
     mass = [(n - 1) / (k * (n - k)) * (2 if 2 * k < n else 1) for k in sizes]  # of size k and n − k together
@@ -38,7 +41,10 @@ def coalitions(
         halves += drawn
         weights += [np.full(len(half), sum(mass[whole:]) / (2 * pairs_left)) for half in drawn]
     half = np.concatenate(halves) if halves else np.zeros((0, n), dtype=bool)
-    return np.concatenate([half, ~half]), np.tile(np.concatenate(weights) if weights else np.zeros(0), 2)
+    taken = sum(map(len, halves[:whole]))
+    numbers = np.concatenate([np.full(taken, TAKEN), np.arange(len(half) - taken)])
+    weight = np.concatenate(weights) if weights else np.zeros(0)
+    return np.concatenate([half, ~half]), np.tile(weight, 2), np.tile(numbers, 2)
 
 
 def _pairs(n: int, k: int) -> int:

@@ -4,7 +4,8 @@ With v(S) the target's probability when only the words in S are seen, φ minimis
 π(S) = (n−1) / (C(n,|S|) |S| (n−|S|)), under Σ φ_i = v(all) − v(∅). The constraint is solved for exactly (Lagrange).
 
 Which coalitions are asked about, and with which weights: `coalitions.py`. None is asked about twice, and where all 2ⁿ fit into
-n_samples they are all taken and the values are exact. Cost: at most n_samples + 2 forward passes.
+n_samples they are all taken and the values are exact. Cost: at most n_samples + 2 forward passes. The note `stability` says how
+another seed would rank the words (halves.py).
 """
 
 import numpy as np
@@ -12,6 +13,7 @@ from jaxtyping import Bool, Float
 
 from whence.explain.parameters import SAMPLES
 from whence.explain.tokens.coalitions import coalitions
+from whence.explain.tokens.halves import stability_of_halves
 from whence.explain.tokens.method import Ask, Method, Scored
 from whence.run import Rounds
 
@@ -40,20 +42,23 @@ def kernel_shap_rounds(ask: Ask, n_samples: int = 256) -> Rounds[Scored]:
     seen = np.flatnonzero(ask.encoded.seen)
     scores = np.zeros(ask.encoded.word_count)
     nothing = np.zeros(ask.encoded.word_count, dtype=bool)
+    masks, weights, draw = np.zeros((0, len(seen)), dtype=bool), np.zeros(0), np.zeros(0, dtype=int)
     if len(seen) > 1:
-        masks, weights = coalitions(len(seen), n_samples, ask.generator("kernel_shap"))
-    else:
-        masks, weights = np.zeros((0, len(seen)), dtype=bool), np.zeros(0)
+        masks, weights, draw = coalitions(len(seen), n_samples, ask.generator("kernel_shap"))
     kept = np.zeros((len(masks), ask.encoded.word_count), dtype=bool)
     kept[:, seen] = masks
     full, empty, *results = yield [ask.passing(), ask.keeping(nothing), *(ask.keeping(row) for row in kept)]
     v_full, v_empty = (ask.score(r) for r in (full, empty))
-    if len(seen) == 1:
+    if len(seen) < 2:
         scores[seen] = v_full - v_empty
-    elif len(seen) > 1:
-        values = np.array([ask.score(r) for r in results])
-        scores[seen] = shapley_regression(masks, values, weights, v_empty, v_full)
-    return Scored(scores)
+        return Scored(scores)
+    values = np.array([ask.score(r) for r in results])
+
+    def fit(mine: Bool[np.ndarray, " samples"], times: Float[np.ndarray, " mine"]) -> Float[np.ndarray, " n"]:
+        return shapley_regression(masks[mine], values[mine], times * weights[mine], v_empty, v_full)
+
+    scores[seen] = shapley_regression(masks, values, weights, v_empty, v_full)
+    return Scored(scores, stability_of_halves(draw, len(seen), fit))
 
 
 METHODS = [

@@ -8,14 +8,16 @@ chosen at random. Weights π(z) = sqrt(exp(−D²/width²)), D = 100 × cosine d
 Texts of up to 24 words are hidden as Kernel SHAP hides them (coalitions.py): no mask twice, all of them where they fit, and the
 same passes serve both methods. Each mask then counts as often as the authors' draw would bring it. The expected loss is the
 same, the error against very many draws is smaller; of longer texts it would be larger (benchmarks/sampling_error.py).
-Cost: at most n_samples + 2 forward passes, of short texts none besides Kernel SHAP's.
+Cost: at most n_samples + 2 forward passes, of short texts none besides Kernel SHAP's. The note `stability` says how another
+seed would rank the words (halves.py).
 """
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from whence.explain.parameters import POSITIVE, SAMPLES
 from whence.explain.tokens.coalitions import coalitions
+from whence.explain.tokens.halves import TAKEN, stability_of_halves
 from whence.explain.tokens.method import Ask, Method, Scored
 from whence.run import Rounds
 
@@ -25,17 +27,18 @@ SHORT = 24
 
 def hidings(
     n_words: int, n_samples: int, short: np.random.Generator, long: np.random.Generator
-) -> tuple[Bool[np.ndarray, "samples words"], Float[np.ndarray, " samples"]]:
-    """Masks, the full text first, and how many of `n_samples` draws each stands for."""
+) -> tuple[Bool[np.ndarray, "samples words"], Float[np.ndarray, " samples"], Int[np.ndarray, " samples"]]:
+    """Masks, the full text first, how many of `n_samples` draws each stands for, and which draw it is (halves.py)."""
     full = np.ones((1, n_words), dtype=bool)
     if not 1 < n_words <= SHORT:
         masks = np.vstack([full, random_hidings(n_words, n_samples - 1, long)])
-        return masks, np.ones(n_samples)
-    some, mass = coalitions(n_words, n_samples, short)
+        return masks, np.ones(n_samples), np.array([TAKEN, *range(n_samples - 1)])
+    some, mass, numbers = coalitions(n_words, n_samples, short)
     hidden = (~some).sum(axis=1)
     # LIME draws a mask with chance 1/(n C(n,k)); the Shapley kernel gives it (n−1)/(C(n,k) k (n−k))
     often = mass * hidden * (n_words - hidden) / (n_words * (n_words - 1))
-    return np.vstack([full, ~full, some]), np.concatenate([[1], (n_samples - 1) * np.array([1 / n_words, *often])])
+    counts = np.concatenate([[1], (n_samples - 1) * np.array([1 / n_words, *often])])
+    return np.vstack([full, ~full, some]), counts, np.concatenate([[TAKEN, TAKEN], numbers])
 
 
 def random_hidings(n_words: int, count: int, draw: np.random.Generator) -> Bool[np.ndarray, "count words"]:
@@ -64,15 +67,19 @@ def lime_rounds(ask: Ask, n_samples: int = 256, width: float = 25.0, ridge: floa
     scores = np.zeros(ask.encoded.word_count)
     if not len(seen):
         return Scored(scores)
-    masks, counts = hidings(len(seen), n_samples, ask.generator("kernel_shap"), ask.generator("lime"))
+    masks, counts, draw = hidings(len(seen), n_samples, ask.generator("kernel_shap"), ask.generator("lime"))
     kept = np.zeros((len(masks), ask.encoded.word_count), dtype=bool)
     kept[:, seen] = masks
     results = yield [ask.keeping(row) for row in kept]
     values = np.array([ask.score(r) for r in results])
     distance = 100 * (1 - np.sqrt(masks.mean(axis=1)))  # cosine distance of a 0/1 vector to all ones
     weights = counts * np.sqrt(np.exp(-(distance**2) / width**2))
+
+    def fit(mine: Bool[np.ndarray, " samples"], times: Float[np.ndarray, " mine"]) -> Float[np.ndarray, " words"]:
+        return weighted_ridge(masks[mine], values[mine], times * weights[mine], ridge)
+
     scores[seen] = weighted_ridge(masks, values, weights, ridge)
-    return Scored(scores)
+    return Scored(scores, stability_of_halves(draw, len(seen), fit))
 
 
 METHODS = [
