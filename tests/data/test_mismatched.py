@@ -1,5 +1,6 @@
 """Explanations that do not belong share a sentence, a choice or a deciding word with the example that they are given to."""
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -11,6 +12,11 @@ from whence.errors import BadInput
 from whence.measure.text.critic import belonging, critic_score
 from whence.models import BlackBox
 from whence.run import Runner
+
+PATTERNS = """a an the is are not need be being mean means opposite of nothing says holds without too that does show both
+sentences tell and carrying"""
+FUNCTION = set(re.findall(r"\w+", PATTERNS))
+"""Words of the planted explanations that name nothing."""
 
 
 def pair(name: str, premise: str, hypothesis: str, why: str) -> Example:
@@ -56,7 +62,40 @@ def test_planted_mismatches_are_near_and_wrong(name: str) -> None:
             words = {source.texts[field][a:b].casefold() for field, (a, b) in spans}
             others = [e for e in examples if e.explanations[0].lower() == one.texts["hypothesis"]]
             assert any(words & {e.texts[f][a:b].casefold() for f, s in e.highlights[0].items() for a, b in s} for e in others)
+            here = {word for text in source.texts.values() for word in re.findall(r"\w+", text.lower())}
+            assert set(re.findall(r"\w+", one.texts["hypothesis"])) - here - FUNCTION, "it says nothing new of this example"
     assert [e.id for e in with_mismatches({"dev": examples}, 1).load("dev")] == [e.id for e in rows]
+
+
+def planted(name: str, premise: str, hypothesis: str, deciding: tuple[str, str], why: str) -> Example:
+    spans = tuple(
+        (text.index(word), text.index(word) + len(word)) for text, word in zip((premise, hypothesis), deciding, strict=True)
+    )
+    texts = {"premise": premise, "hypothesis": hypothesis}
+    return Example(name, texts, "neutral", explanations=(why,), pairs=((spans[0], spans[1]),))
+
+
+def test_of_planted_examples_an_explanation_that_may_be_true_here_too_is_no_mismatch() -> None:
+    """Both share a sentence; all that the other one's reason says is said here as well, be it in a phrase of several words."""
+    vague = planted("1", "A dog with three red hats naps.", "A dog rests.", ("naps", "rests"), "Naps is rests.")
+    phrase = planted(
+        "2", "A dog with three red hats naps.", "A dog naps.", ("three red hats", "dog"), "Dog holds without hats."
+    )
+    assert not _others_of(vague, phrase)
+    new = planted("3", "A dog with three red hats naps.", "A cat naps.", ("dog", "cat"), "A dog is not a cat.")
+    assert _others_of(vague, phrase, new) == {"a dog is not a cat."}
+
+
+def _others_of(first: Example, *others: Example) -> set[str]:
+    """What is given to the first as a mismatch; of the rest only those from which it may come."""
+    found = set()
+    for seed in range(6):
+        try:
+            rows = with_mismatches({"dev": [first, *others]}, seed).load("dev")
+        except BadInput:
+            continue
+        found |= {row.texts["hypothesis"] for row in rows if row.id == f"{first.id}-mismatch"}
+    return found
 
 
 def test_the_critic_is_asked_about_input_label_and_explanation() -> None:

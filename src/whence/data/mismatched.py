@@ -1,8 +1,10 @@
 """Explanations that do not belong: every example with its own explanation and with another example's, to be told apart.
 
 The other explanation is one that could be mistaken for the own (Liu et al. 2022, §3.6): that of an example which shares the
-premise or the hypothesis, or one of the choices. Planted scenes are never told twice; there the other example shares a deciding
-word and has another one, which this example's texts lack. An example for which there is none is left out.
+premise or the hypothesis, or one of the choices. Planted scenes are rarely told twice; there the other example may share a
+deciding word instead. What was planted is known, so there the other example also has a deciding word that this one's texts
+lack: an explanation that says nothing new could be true of this example as well. Of explanations by people that is not known.
+An example for which there is none is left out.
 
 A triple of input, label and explanation becomes a pair of texts that any classifier of pairs can read: input and label in
 words, and the explanation.
@@ -55,12 +57,16 @@ def _others(examples: Sequence[Example], rng: random.Random) -> Iterator[Example
     """For each example another that shares something with it, a sentence or choice before a word."""
     sentences, by_word = _sharing(examples, _sentences), _sharing(examples, _words)
     for example in examples:
-        near = _different(example, sentences, _sentences(example))
-        if not near:  # one that says nothing new could be true of this example as well
-            here = {word.casefold() for text in example.texts.values() for word in words(text)}
-            told = _different(example, by_word, _words(example))
-            near = [other for other in told if any(word not in here for _, word in _words(other))]
+        here = {word.casefold() for text in example.texts.values() for word in words(text)}
+        near: list[Example] = []
+        for sharing, keys in ((sentences, _sentences(example)), (by_word, _words(example))):
+            near = near or [other for other in _different(example, sharing, keys) if _tells_more(other, here)]
         yield rng.choice(near) if near else None
+
+
+def _tells_more(other: Example, here: set[str]) -> bool:
+    """One of its deciding words is none of these words; of what was not planted, nobody knows, and it counts."""
+    return not other.pairs or any(word not in here for _, said in _words(other) for word in words(said))
 
 
 def _sharing(examples: Sequence[Example], keys_of: Callable[[Example], list[Key]]) -> dict[Key, list[Example]]:
