@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 import whence.teach.loop as loop
 from whence.cli import app
-from whence.data import Corpus, Example
+from whence.data import Corpus, Example, open_template
 from whence.errors import BadInput
 from whence.models import UNCHANGED, SimPort, load_port
+from whence.models.sim_build import build_joint
 from whence.run import Request, Runner, read_json
 from whence.teach import Job, Settings, default_settings, read_predictions, run_job
 from whence.teach.job import task_for
@@ -37,7 +38,9 @@ def test_the_loss_is_the_formula() -> None:
     torch.manual_seed(1)
     targets = torch.tensor([[3, 1, 4, -100], [2, 0, -100, -100]])
     logits, states, final, gold = torch.randn(2, 4, 6), torch.randn(2, 5, 3), torch.randn(2, 3), torch.tensor([2, 0])
-    term = OBJECTIVES["label_and_text"].build(None, label_weight=0.7, first_label_weight=0.2, label_smoothing=0.1)
+    term = OBJECTIVES["label_and_text"].build(
+        None, label_weight=0.7, first_label_weight=0.2, every_label_weight=0.3, label_smoothing=0.1
+    )
     step = JointStep([0, 1], targets, torch.zeros(2, 4, dtype=torch.bool), logits, states, final, gold, None, torch.zeros(1))
     tokens = [(i, k) for i in range(2) for k in range(4) if targets[i, k] >= 0]
     lost = 0.0
@@ -46,6 +49,8 @@ def test_the_loss_is_the_formula() -> None:
         lost -= (0.9 * logp[targets[i, k]] + 0.1 * logp.mean()).item() / len(tokens)
     for i in range(2):
         lost -= (0.7 * log_softmax(final[i], -1)[gold[i]] + 0.2 * log_softmax(states[i, 0], -1)[gold[i]]).item() / 2
+    reached = [(i, k) for i, length in enumerate((3, 2)) for k in range(length + 1)]
+    lost -= 0.3 * sum(log_softmax(states[i, k], -1)[gold[i]].item() for i, k in reached) / len(reached)
     assert term(step).item() == pytest.approx(lost, rel=1e-5)
 
 
@@ -196,7 +201,23 @@ def test_bad_input(tmp_path: Path) -> None:
         run(task="text2text")
     with pytest.raises(BadInput, match="has no encoder; expected an encoder–decoder"):
         run(options={"base": "small_gpt2"})
+    with pytest.raises(BadInput, match="'label_heads' is for fixed labels"):
+        build_joint("sim", ["a b"], ("A", "B"), True, open_template("cose.i-or"), {"label_heads": 2})
     with pytest.raises(BadInput, match=r"own_words' is 1\.5; expected a share"):
         run(options={"own_words": 1.5})
     with pytest.raises(BadInput, match="objective 'cross_entropy' reads logits"):
         run(settings=Settings(objective={"cross_entropy": 1.0}))
+
+
+def test_an_epoch_in_which_nothing_was_fused_is_never_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dev speaks for the early epochs here, and patience is shorter than they are; the kept one is the best of those after."""
+    losses = iter([0.1, 0.2, 0.3, 0.9, 0.8, 0.85])
+    monkeypatch.setattr(loop, "_loss", lambda *_: next(losses))
+    batches = len(legs().load("train")) // 8
+    asked = job(options={"early_steps": 3 * batches}, epochs=6, patience=1)
+    results = run_job(asked, legs(), tmp_path / "run", quiet)
+    assert results["best_epoch"] == 5
+    assert results["dev"]["loss"] == 0.8
+    never = job(options={"early_steps": 6 * batches}, epochs=6)
+    with pytest.raises(BadInput, match=f"{6 * batches} batches of training end before any model that could be kept"):
+        run_job(never, legs(), tmp_path / "never", quiet)

@@ -54,13 +54,16 @@ def train(
     # fused: on a CPU one pass over a large embedding table instead of a dozen
     optimizer = torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=model.device.type in ("cpu", "cuda"))
     steps_per_epoch = math.ceil(len(train_set) / settings.batch_size)
+    if not task.may_be_kept(settings.epochs * steps_per_epoch):
+        raise BadInput(f"{settings.epochs * steps_per_epoch} batches of training end before any model that could be kept; "
+                       "expected more epochs, or fewer early_steps")  # fmt: skip
     state = load_checkpoint(folder / "checkpoint", model, optimizer, objective.learners)
     if state is None:
         state = {"epoch": 0, "step": 0, "loss": 0.0, "best": None, "best_epoch": -1, "history": []}
     else:
         say(f"continuing at epoch {state['epoch'] + 1}, step {state['step']}")
     saved = time.monotonic()
-    while state["epoch"] < settings.epochs and state["epoch"] - state["best_epoch"] <= settings.patience:
+    while state["epoch"] < settings.epochs and (state["best"] is None or _patient(settings, state)):
         batches = bucketed(training.lengths, settings.batch_size, settings.seed, state["epoch"])
         model.train()
         with progress(f"epoch {state['epoch'] + 1}/{settings.epochs}", len(batches), state["step"]) as tick:
@@ -98,7 +101,8 @@ def train(
                 say(f"{name} has stopped: {report['stopped']}")
         say(f"epoch {state['epoch'] + 1}: loss {train_loss:.4f}, {_shown(task, scores)}")
         reached = selected_by.gain({**scores, "train_loss": train_loss}[selected_by.name])
-        if state["best"] is None or reached > state["best"]:
+        counts = task.may_be_kept((state["epoch"] + 1) * steps_per_epoch)
+        if counts and (state["best"] is None or reached > state["best"]):
             state["best"], state["best_epoch"] = reached, state["epoch"]
             save_weights(folder / "best.safetensors", model)
         state.update(epoch=state["epoch"] + 1, step=0, loss=0.0)
@@ -109,6 +113,10 @@ def train(
     best = state["history"][state["best_epoch"]]
     stopped = [f"{name} stopped during training: {r['stopped']}" for name, r in _last_reports(state).items() if r["stopped"]]
     return {"dev": best["dev"], "best_epoch": best["epoch"], "history": state["history"], "warnings": stopped}
+
+
+def _patient(settings: Settings, state: dict[str, Any]) -> bool:
+    return bool(state["epoch"] - state["best_epoch"] <= settings.patience)
 
 
 def _last_reports(state: dict[str, Any]) -> dict[str, Any]:

@@ -63,6 +63,10 @@ class Joint(Text2Text):
         self.model, self.port = model, SimPort(model, tokenizer, template)
         self.template, self.labels, self.generated = template, labels, generated
 
+    def may_be_kept(self, batches: int) -> bool:
+        """Not before the last batch followed the recurrence, which is what the model does from then on."""
+        return batches > getattr(self.model.config, "early_steps", 0)
+
     def _pairs(self, examples: Sequence[Example]) -> list[JointPair]:
         assert isinstance(self.port, SimPort)
         return joint_pairs(self.port, self.template, examples)

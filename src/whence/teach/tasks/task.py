@@ -80,6 +80,10 @@ class Task(ABC):
     def save(self, path: Path) -> None:
         """Write what `from_pretrained` opens."""
 
+    def may_be_kept(self, batches: int) -> bool:
+        """Whether a model that has learned from so many batches may be the one that is kept."""
+        return True
+
     def groups(self, settings: Settings) -> list[dict[str, Any]]:
         """Parameter groups of the optimiser, each with its `lr`."""
         return [{"params": [p for p in self.model.parameters() if p.requires_grad], "lr": settings.learning_rate}]
