@@ -423,3 +423,18 @@ def test_a_template_without_label_and_rationale_is_refused() -> None:
     for name in ("nli.i-o", "nli.i-r"):
         with pytest.raises(BadInput, match="expected a label and then a rationale"):
             SimPort(asked.model, asked.tokenizer, name)
+
+
+def test_with_label_heads_the_first_label_state_reads_every_state_and_no_padding() -> None:
+    torch.manual_seed(0)
+    base, _ = base_of("bart")
+    model = sim_over(base, LABELS, 0, 1, 0, label_heads=2).eval()
+    source, mask = torch.randn(2, 5, 16), torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
+    with torch.no_grad():
+        [found] = model.begin(source, mask).states
+        for row, length in enumerate((5, 3)):
+            states = source[row, :length]
+            read = [torch.softmax(states @ w, 0) @ states for w in model.labels.heads.weight]
+            assert torch.allclose(found[row], model.labels.first(torch.cat(read)), atol=1e-5)
+    assert model.labels.first[0].normalized_shape == (32,)
+    assert sim_over(base_of("bart")[0], LABELS, 0, 1, 0).labels.heads is None

@@ -9,6 +9,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokeni
 
 from whence.data import word_spans
 from whence.errors import BadInput
+from whence.models.copying_t5 import LATER, NEW, OURS, copying_t5
 from whence.models.small_t5 import LOOKING, small_t5
 from whence.models.text_models import build_text_model
 from whence.models.text_tokenizer import build_text_tokenizer
@@ -53,6 +54,30 @@ def test_a_small_t5_starts_by_taking_away_words_that_stand_elsewhere_too() -> No
         left = (seen["state"][0] @ looking.T).norm(dim=-1)
     again, new = left[[0, 1, 4, 5]], left[[2, 3, 6]]
     assert again.max() < 0.5 * new.min()
+
+
+def test_a_copying_t5_starts_by_marking_new_words_and_their_sentence_and_by_writing_them() -> None:
+    texts = ["Outdoors a dog sat. Outdoors a cat sat.", "Dog."]
+    tokenizer = build_text_tokenizer([*texts, " ".join(f"word{i}" for i in range(200))])
+    ids, begun = tokenizer(texts[0], return_tensors="pt")["input_ids"], torch.tensor([[tokenizer.pad_token_id]])
+    names, seen, written = tokenizer.convert_ids_to_tokens(ids[0]), {}, []
+    first = names.index(".") + 1
+    big, small, cat = tokenizer.convert_tokens_to_ids(["▁Dog", "▁dog", "▁cat"])
+    for seed in range(8):
+        torch.manual_seed(seed)
+        model = copying_t5(tokenizer, size=128, layers=1, dropout=0.0).eval()
+        model.encoder.block[0].layer[0].register_forward_hook(lambda _, __, out: seen.update(read=out[0][0, :-1]))
+        model.decoder.block[0].layer[1].EncDecAttention.register_forward_hook(lambda _, __, out: seen.update(said=out[0][0, 0]))
+        with torch.no_grad():
+            model(input_ids=ids, decoder_input_ids=begun)
+            own = model.shared.weight[:, OURS:]
+            likeness = own @ seen["said"][OURS:]
+        new, later = seen["read"][:, NEW].tolist(), seen["read"][:, LATER]
+        assert {name for name, mark in zip(names, new, strict=False) if mark > 2} == {"▁dog", "▁cat"}
+        assert later[first:].min() > 2 * later[1:first].abs().max()  # the first word has nothing on its left
+        written.append(((likeness - likeness.mean()) / likeness.std())[[small, cat]])
+        assert torch.cosine_similarity(own[big], own[small], 0) > 0.8 > 2 * torch.cosine_similarity(own[big], own[cat], 0)
+    assert torch.stack(written).mean() > 1, "what is copied is more like the new words than like others, by a deviation"
 
 
 def small_bert(layers: int = 3) -> tuple[BertModel, object]:

@@ -20,7 +20,7 @@ from whence.models.text_models import OPTIONS as TEXT_OPTIONS
 OURS = ("vocab_size", "pad_token_id", "cls_token_id", "sep_token_id", "num_labels", "id2label", "label2id")
 """Set from the data; not for users."""
 VOCABULARY = {"min_count": int, "more_words": int, "unit_vectors": bool}
-MAY_BE_ZERO = ("more_words", "early_steps")
+MAY_BE_ZERO = ("more_words", "early_steps", "label_heads")
 HIGHEST = 1_000_000
 
 

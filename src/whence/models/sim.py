@@ -17,7 +17,7 @@ the time of the plain decoder where the vocabulary is large: benchmarks/sim_spee
 In both cases nothing recurs through the decoder, and all steps run at once. `own_words` is the share of training batches in
 which the decoder is fed the expected embedding of its own last token instead of the right token (scheduled feeding). In the
 first `early_steps` training batches every step reads l_0 in place of l_{t−1}, so that all run at once (`sweep`); later batches,
-and everything but training, follow the recurrence.
+and everything but training, follow the recurrence. `label_heads`: how l_0 reads the encoder's states (sim_labels.py).
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,12 +45,12 @@ class SimConfig(PreTrainedConfig):
 
     def __init__(
         self, base: dict[str, Any] | None = None, choices: bool = False, label_to_text: bool = True, text_to_label: bool = True,
-        own_words: float = 0.0, early_steps: int = 0, longest: int = 60, template: dict[str, str] | None = None,
-        parts: Sequence[str] = (), **kwargs: Any,
+        label_heads: int = 0, own_words: float = 0.0, early_steps: int = 0, longest: int = 60,
+        template: dict[str, str] | None = None, parts: Sequence[str] = (), **kwargs: Any,
     ) -> None:  # fmt: skip
         self.base, self.choices, self.label_to_text, self.text_to_label = base or {}, choices, label_to_text, text_to_label
         self.early_steps, self.own_words, self.longest, self.template = early_steps, own_words, longest, template
-        self.parts = list(parts)
+        self.label_heads, self.parts = label_heads, list(parts)
         super().__init__(**{"is_encoder_decoder": True, **kwargs})
 
 
@@ -82,7 +82,9 @@ class Sim(PreTrainedModel):
         super().__init__(config)
         self.base = base or AutoModelForSeq2SeqLM.from_config(_opened(config.base))
         size = int(self._stack.get_input_embeddings().weight.shape[1])
-        self.labels: LabelSpace = ChoiceLabels(size) if config.choices else FixedLabels(config.num_labels, size)
+        self.labels: LabelSpace = (
+            ChoiceLabels(size) if config.choices else FixedLabels(config.num_labels, size, config.label_heads)
+        )
         self.gate = perceptron(2 * size, 1, size, GATE_BIAS) if config.label_to_text else None
         self.fused = perceptron(size, size, size) if config.text_to_label else None
         self.contribution = perceptron(2 * size, 1, size) if config.text_to_label else None
@@ -129,7 +131,7 @@ class Sim(PreTrainedModel):
     ) -> Decoding:
         """From the encoder's states. `places`: which tokens belong to which choice."""
         choices = choice_states(source, places)
-        return Decoding(source, mask, choices, [self.labels.start(source[:, 0], choices)], cached)
+        return Decoding(source, mask, choices, [self.labels.start(source, mask.bool(), choices)], cached)
 
     def advance(self, now: Decoding, words: Float[Tensor, "batch steps size"]) -> Float[Tensor, "batch steps size"]:
         """Reads the next tokens; more than one only where nothing recurs."""

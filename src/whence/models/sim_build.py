@@ -2,12 +2,13 @@
 
 whence train --task joint --model sim --option base=small_t5
 
-base           small_t5, warm, or the folder or hub id of any Hugging Face encoder–decoder (text_models.py); the base's own
-               options go beside it, as in --option base=warm --option encoder=FOLDER
+base           small_t5, copying_t5, warm, or the folder or hub id of any Hugging Face encoder–decoder (text_models.py); its
+               own options go beside it, as in --option base=warm --option encoder=FOLDER
 label_to_text  false: the decoder does not read the label state ("w/o inference in SIM")
 text_to_label  false: the label state stays what the encoder says ("w/o interpretation in SIM"); both false: no fusion at all
 own_words      share of training batches in which the decoder is fed what it would write itself
 early_steps    training batches at the start in which every step reads the first label state: all at once, and so faster
+label_heads    heads through which the first label state reads all of the encoder's states; 0: its first state alone
 longest        most tokens of an explanation
 """
 
@@ -23,7 +24,9 @@ from whence.models.text_models import build_text_model
 from whence.models.text_tokenizer import build_text_tokenizer
 
 SIM, INFERSENT = "sim", "infersent"
-OWN: dict[str, Any] = {"label_to_text": bool, "text_to_label": bool, "own_words": float, "early_steps": int, "longest": int}
+OWN: dict[str, Any] = {
+    "label_to_text": bool, "text_to_label": bool, "label_heads": int, "own_words": float, "early_steps": int, "longest": int,
+}  # fmt: skip
 OPTIONS: dict[str, Any] = {"base": str, **OWN, **{name: kind for base in BASES.values() for name, kind in base.items()}}
 SENTENCES: dict[str, Any] = {
     "embedding_dim": int, "hidden_size": int, "decoder_size": int, "classifier_size": int, "dropout": float, "longest": int,
@@ -64,6 +67,8 @@ def _sim(
     own = {name: value for name, value in options.items() if name in OWN}
     if not 0 <= own.get("own_words", 0) <= 1:
         raise BadInput(f"option 'own_words' is {own['own_words']}; expected a share from 0 to 1")
+    if choices and own.get("label_heads"):
+        raise BadInput("option 'label_heads' is for fixed labels; choices are scored by the states of their own words")
     below = {name: value for name, value in options.items() if name not in (*OWN, "base")}
     base, tokenizer = build_text_model(options.get("base", "small_t5"), texts, below)
     if not base.config.is_encoder_decoder:

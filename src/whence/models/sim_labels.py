@@ -7,6 +7,11 @@ Fixed labels are those of Liu et al. 2022 (released code). For questions their p
 choice; ours scores the choices themselves (h_c is the mean of the encoder's states over a choice's tokens), so that what a
 choice says counts, and not the place at which it stands. The product lets a word that is written be matched with the choice
 that says it.
+
+h₀ is what a pretrained encoder was taught to read first. In one from scratch nothing makes it hold the sentence, so with
+`heads` K > 0 fixed labels begin with what K heads read of all states, and not with h₀ (ours):
+
+  l₀ = MLP([Σ_i softmax_i(w_k · h_i) h_i; k = 1 … K])
 """
 
 from abc import abstractmethod
@@ -36,7 +41,10 @@ class LabelSpace(nn.Module):
     """What the labels of a model are."""
 
     @abstractmethod
-    def start(self, first: Float[Tensor, "batch size"], choices: States | None) -> Logits: ...
+    def start(
+        self, source: Float[Tensor, "batch tokens size"], mask: Bool[Tensor, "batch tokens"], choices: States | None
+    ) -> Logits:
+        """l₀, from the encoder's states."""
 
     @abstractmethod
     def vector(self, labels: Logits, choices: States | None) -> Float[Tensor, "batch size"]:
@@ -48,13 +56,17 @@ class LabelSpace(nn.Module):
 
 
 class FixedLabels(LabelSpace):
-    def __init__(self, count: int, size: int) -> None:
+    def __init__(self, count: int, size: int, heads: int = 0) -> None:
         super().__init__()
-        self.first, self.embed = perceptron(size, count, size), perceptron(count, size, size)
+        self.first, self.embed = perceptron(max(1, heads) * size, count, size), perceptron(count, size, size)
         self.step = perceptron(size, count, size)
+        self.heads = nn.Linear(size, heads, bias=False) if heads else None
 
-    def start(self, first: Tensor, choices: States | None) -> Logits:
-        return self.first(first)
+    def start(self, source: Tensor, mask: Tensor, choices: States | None) -> Logits:
+        if self.heads is None:
+            return self.first(source[:, 0])
+        share = self.heads(source).masked_fill(~mask[..., None], float("-inf")).softmax(1)
+        return self.first((share.transpose(1, 2) @ source).flatten(1))
 
     def vector(self, labels: Logits, choices: States | None) -> Tensor:
         return self.embed(labels)
@@ -69,8 +81,8 @@ class ChoiceLabels(LabelSpace):
         self.first, self.embed = perceptron(3 * size, 1, size), perceptron(size, size, size)
         self.step = perceptron(3 * size, 1, size)
 
-    def start(self, first: Tensor, choices: States | None) -> Logits:
-        return self._scored(self.first, first, choices)
+    def start(self, source: Tensor, mask: Tensor, choices: States | None) -> Logits:
+        return self._scored(self.first, source[:, 0], choices)
 
     def vector(self, labels: Logits, choices: States | None) -> Tensor:
         assert choices is not None

@@ -17,13 +17,18 @@ SAME = 8.0
 
 
 def small_t5(vocabulary: int, pad: int, end: int, size: int, layers: int, dropout: float) -> T5ForConditionalGeneration:
+    model = plain_t5(vocabulary, pad, end, size, layers, dropout)
+    look_for_the_same_word(model)
+    return model
+
+
+def plain_t5(vocabulary: int, pad: int, end: int, size: int, layers: int, dropout: float) -> T5ForConditionalGeneration:
+    """As T5 starts."""
     config = T5Config(
         vocab_size=vocabulary, d_model=size, d_kv=size // HEADS, d_ff=2 * size, num_layers=layers, num_decoder_layers=layers,
         num_heads=HEADS, dropout_rate=dropout, pad_token_id=pad, eos_token_id=end, decoder_start_token_id=pad,
     )  # fmt: skip
-    model = T5ForConditionalGeneration(config)
-    look_for_the_same_word(model)
-    return model
+    return T5ForConditionalGeneration(config)
 
 
 @torch.no_grad()

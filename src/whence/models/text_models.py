@@ -1,6 +1,7 @@
 """A new model that reads a text and writes one: small from scratch, warm-started from an encoder, or a pretrained one.
 
 small_t5     T5 (encoder and decoder of 2 layers of 64) over a word-level tokenizer, for planted corpora and tests
+copying_t5   the same, ready to compare two sentences and to name the words that differ (copying_t5.py)
 small_gpt2   GPT-2 (3 layers of 128) over the same, for planted corpora and tests
 warm         encoder–decoder that starts from a BERT encoder: --option encoder=FOLDER (warm_start.py)
 NAME         folder or hub id of any Hugging Face sequence-to-sequence or causal model: t5-base, facebook/bart-base, …
@@ -22,6 +23,7 @@ from transformers import (
 )
 
 from whence.errors import BadInput, unknown
+from whence.models.copying_t5 import copying_t5
 from whence.models.small_t5 import small_t5
 from whence.models.text_tokenizer import build_text_tokenizer
 from whence.models.warm_start import readable, trimmed, warm_start
@@ -44,6 +46,12 @@ def _small_t5(texts: Iterable[str], options: dict[str, Any]) -> Built:
     tokenizer = build_text_tokenizer(texts, min_count=options.get("min_count", 1))
     size, layers, dropout = options.get("hidden_size", 64), options.get("layers", 2), options.get("dropout", 0.0)
     return small_t5(len(tokenizer), tokenizer.pad_token_id, tokenizer.eos_token_id, size, layers, dropout), tokenizer
+
+
+def _copying_t5(texts: Iterable[str], options: dict[str, Any]) -> Built:
+    tokenizer = build_text_tokenizer(texts, min_count=options.get("min_count", 1))
+    size, layers, dropout = options.get("hidden_size", 128), options.get("layers", 2), options.get("dropout", 0.0)
+    return copying_t5(tokenizer, size, layers, dropout), tokenizer
 
 
 def _small_gpt2(texts: Iterable[str], options: dict[str, Any]) -> Built:
@@ -95,11 +103,13 @@ def _opened(load: Callable[..., Any], name: str, **options: Any) -> Any:
 _SMALL: dict[str, Any] = {"hidden_size": int, "layers": int, "dropout": float, "min_count": int}
 OPTIONS: dict[str, dict[str, Any]] = {
     "small_t5": _SMALL,
+    "copying_t5": _SMALL,
     "small_gpt2": _SMALL,
     "warm": {"encoder": str, "decoder_layers": int, "trim": bool},
 }
 BUILDERS: dict[str, Callable[[Iterable[str], dict[str, Any]], Built]] = {
     "small_t5": _small_t5,
+    "copying_t5": _copying_t5,
     "small_gpt2": _small_gpt2,
     "warm": _warm,
 }

@@ -94,10 +94,10 @@ class Subject(BaseModel):
             chosen["generated"] = own.training.get("generated")
             return self._joint(INFERSENT, own.infersent, chosen)
         if "base" not in options:
-            options |= {"base": own.base, **own.base_options}
+            options |= {"base": own.base, **own.base_options, **self.task.options}
             if self.task.early_steps and options.get("label_to_text", True) and options.get("text_to_label", True):
                 options["early_steps"] = self.task.early_steps
-            if own.base == "warm":
+            if options["base"] == "warm":
                 options["encoder"] = str(self._nli().folder / "model") if self.task.nli_encoder else self._encoder()
         chosen = {**default_settings(SIM), **own.training, **self.task.training, "seed": self.seed}
         if kind.regulariser:
