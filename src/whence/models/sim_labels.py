@@ -25,16 +25,21 @@ States = Float[Tensor, "batch choices size"]
 """h_c; without choices there are none."""
 
 
-def perceptron(inputs: int, outputs: int, size: int, bias: float = 0.0) -> nn.Sequential:
-    """Norm, then three linear layers with ReLU between them, Glorot-uniform as in the released code; `bias`: of the last."""
+def perceptron(inputs: int, outputs: int, size: int, bias: float = 0.0, slope: float = 0.0) -> nn.Sequential:
+    """Norm, then three linear layers with ReLU between them, Glorot-uniform as in the released code; `bias`: of the last,
+    `slope`: of the ReLU below 0."""
     last = nn.Linear(size, outputs)
-    layers = nn.Sequential(nn.LayerNorm(inputs), nn.Linear(inputs, size), nn.ReLU(), nn.Linear(size, size), nn.ReLU(), last)
+    first, second = (nn.LeakyReLU(slope) if slope else nn.ReLU() for _ in range(2))
+    layers = nn.Sequential(nn.LayerNorm(inputs), nn.Linear(inputs, size), first, nn.Linear(size, size), second, last)
     for layer in layers:
         if isinstance(layer, nn.Linear):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
     nn.init.constant_(last.bias, bias)
     return layers
+
+
+LEAK = 0.1
 
 
 class LabelSpace(nn.Module):
@@ -58,7 +63,9 @@ class LabelSpace(nn.Module):
 class FixedLabels(LabelSpace):
     def __init__(self, count: int, size: int, heads: int = 0) -> None:
         super().__init__()
-        self.first, self.embed = perceptron(max(1, heads) * size, count, size), perceptron(count, size, size)
+        # what heads read of a text is nearly the same for all texts at first: ReLUs died of it and never came back
+        self.first = perceptron(max(1, heads) * size, count, size, slope=LEAK if heads else 0.0)
+        self.embed = perceptron(count, size, size)
         self.step = perceptron(size, count, size)
         self.heads = nn.Linear(size, heads, bias=False) if heads else None
 

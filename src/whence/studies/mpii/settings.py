@@ -104,18 +104,18 @@ def _smoke() -> MpiiSettings:
     """The settings were chosen on dev. The model without fusion is trained on choices alone: scenes would take minutes more."""
     levels = (0.0, 0.5, 1.0, 2.0, 4.0)
     scenes = Task(
-        template="nli.i-or", rows={"sim": 1}, dev=200, test=400, associated=20, levels=levels, draws=2, intervened=60, shown=2,
-        judged=10, options={"base": "copying_t5", "hidden_size": 64, "label_heads": 4}, early_steps=4200,
+        template="nli.i-or", rows={"sim": 1}, dev=200, test=400, associated=16, levels=levels, draws=2, intervened=50, shown=2,
+        judged=10, options={"base": "copying_t5", "hidden_size": 64, "label_heads": 4}, early_steps=4250,
         training={"epochs": 6, "learning_rate": 1.5e-3,
                   "options": {"label_and_text": {"first_label_weight": 1.0, "every_label_weight": 1.0}}},
         critic=Critic(model="copying_t5", options={"hidden_size": 64}, train=4000, dev=150, test=500,
-                      training={"epochs": 2, "learning_rate": 2e-3, "generated": 100}),
+                      training={"epochs": 2, "learning_rate": 2e-3, "generated": None}),
     )  # fmt: skip
     esim = Critic(model="esim", options={"hidden_size": 64, "embedding_dim": 64, "dropout": 0.0}, train=3000, dev=300,
                   test=600, training={"epochs": 4, "batch_size": 64, "learning_rate": 2e-3})  # fmt: skip
     choices = Task(
-        template="cose.i-or", tokens="spaced", rows={"sim": 1, "baseline": 1}, dev=200, test=400, associated=20, levels=levels,
-        draws=2, intervened=60, shown=2, critic=esim, early_steps=188, training={"epochs": 12, "batch_size": 64},
+        template="cose.i-or", tokens="spaced", rows={"sim": 1, "baseline": 1}, dev=200, test=400, associated=16, levels=levels,
+        draws=2, intervened=50, shown=2, critic=esim, early_steps=188, training={"epochs": 12, "batch_size": 64},
     )  # fmt: skip
     return MpiiSettings(corpora={"scenes": scenes, "choices": choices}, base="small_t5", training={"generated": 100})
 
