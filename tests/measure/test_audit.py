@@ -14,7 +14,8 @@ from whence.data import Example
 from whence.data.planted import shortcuts
 from whence.errors import BadInput
 from whence.explain import METHODS
-from whence.measure.audit import cut, plan_audit, run_audit
+from whence.measure.audit import cut, run_audit
+from whence.measure.audit_plan import plan_audit
 from whence.measure.audited import Audit
 from whence.models import Classifier
 from whence.report.audit_report import write_report
@@ -98,11 +99,20 @@ def test_long_texts_are_reported(tmp_path: Path, bert: object) -> None:
     assert results["audit"]["max_tokens"] == 30
 
 
-def test_plan_is_an_upper_bound(tmp_path: Path, bert: object) -> None:
-    planned = plan_audit(job(texts()), bert)  # type: ignore[arg-type]
-    results = run_audit(job(texts()), bert, tmp_path / "run", quiet)  # type: ignore[arg-type]
+def test_plan_has_the_true_passes_between_its_bounds(tmp_path: Path, bert: object) -> None:
+    rounds = {**FAST, "integrated_gradients": {"n_steps": 3, "max_steps": 9}}
+    asked = Audit("m", "d", "test", texts(), parameters=rounds)
+    planned = plan_audit(asked, bert, enough=0.0)  # type: ignore[arg-type]
+    results = run_audit(asked, bert, tmp_path / "run", quiet)  # type: ignore[arg-type]
     for name, passes in planned["passes_per_example"].items():
-        assert passes == pytest.approx(results["methods"][name]["passes"])
+        for kind, (least, most) in passes["range"].items():
+            paid = results["methods"][name]["passes"][kind]
+            assert least - 1e-9 <= paid <= most + 1e-9
+            assert least <= passes[kind] <= most
+            if name != "integrated_gradients":
+                assert least == most == pytest.approx(paid)
+    ours = planned["passes_per_example"]["integrated_gradients"]["range"]["backward"]
+    assert ours == [3, 9], "it may stop after the first round, or go on to the end"
 
 
 def test_foreign_explanations_must_fit(tmp_path: Path, bert: object) -> None:
@@ -176,8 +186,10 @@ def test_texts_without_words_are_counted_and_said(tmp_path: Path, kind: str, mon
 
 def test_curves_are_drawn_only_from_passes_that_were_asked_for(tmp_path: Path, bert: Classifier) -> None:
     asked = {"methods": ["gradient_l2"], "measures": ["sufficiency"]}
-    paid = plan_audit(job(texts(), **asked), bert)["forward"]
-    with_flip = plan_audit(job(texts(), methods=["gradient_l2"], measures=["sufficiency", "decision_flip"]), bert)["forward"]
+    paid = plan_audit(job(texts(), **asked), bert, enough=0.0)["forward"]
+    with_flip = plan_audit(job(texts(), methods=["gradient_l2"], measures=["sufficiency", "decision_flip"]), bert, enough=0.0)[
+        "forward"
+    ]
     assert paid <= len(texts()) * (1 + 2 * 5 + 1), "base, five bins for each of two explainers, gradient"
     assert paid < with_flip
     results = run_audit(job(texts(), **asked), bert, tmp_path / "run", quiet)

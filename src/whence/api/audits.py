@@ -1,12 +1,12 @@
 """Which explanation of a model can be believed: `whence.audit` makes explanations, measures them and says so."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from whence.api.inputs import as_examples, check_limit, check_seed, labels_in
+from whence.api.inputs import as_examples, check_budget, check_limit, check_seed, labels_in
 from whence.api.model import Model, load
 from whence.api.rationale_audits import rationale_settings, run_rationales
 from whence.data import Corpus, Example
@@ -18,6 +18,7 @@ from whence.explain.parameters import check_parameters
 from whence.measure.association import RationaleAudit
 from whence.measure.association_run import writes_rationales
 from whence.measure.audit import Say, run_audit
+from whence.measure.audit_budget import budget_before, fit_budget, merged
 from whence.measure.audited import Audit
 from whence.models import Port
 from whence.report.association_report import association_verdict
@@ -59,6 +60,7 @@ def audit(
     columns: Columns | None = None,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     name: str = "examples",
+    budget: str | float | None = None,
     engine: str = "local",
     address: str | None = None,
     say: Say = print,
@@ -75,19 +77,31 @@ def audit(
     split       which split to read. Default: test if there is one, else dev, else the first
     limit       use so many examples, drawn at random with the seed
     parameters  settings of methods, such as {"lime": {"n_samples": 1000}}
+    budget      a time such as "30m" or "1.5h", or seconds: examples and samples are picked so that the audit fits into it
     engine      "local", or "ray": on this machine or, with `address`, on a cluster; the results have the same bytes
     """
     chosen = make_engine(engine, address)
+    seconds = None if budget is None else check_budget(budget)
+    if seconds is not None and engine != "local":
+        raise BadInput(f"a budget with engine '{engine}': speed is measured in one process; expected a limit instead")
     model = load(model)
     if not methods and not measures and writes_rationales(model.classifier):
         if engine != "local":
             raise BadInput(f"engine is '{engine}': rationales are audited in one process; expected local, or methods")
+        if seconds is not None:
+            raise BadInput("a budget for rationales: how long a model writes is not known before; expected a limit instead")
         about = prepare_rationales(model, data, split, limit, hide, seed, data_root, columns, parameters or {}, name)
         return AuditReport(*run_rationales(about, model, out, say))
-    job, classifier = prepare_audit(
-        model, data, methods=methods, measures=measures, split=split, limit=limit, hide=hide, seed=seed, data_root=data_root,
-        columns=columns, parameters=parameters, name=name,
-    )  # fmt: skip
+    how: dict[str, Any] = {
+        "methods": methods, "measures": measures, "split": split, "hide": hide, "seed": seed, "data_root": data_root,
+        "columns": columns, "name": name,
+    }  # fmt: skip
+    job, classifier = prepare_audit(model, data, limit=limit, parameters=parameters, **how)
+    if seconds is not None:
+        fits = budget_before(Path(out), seconds) or fit_budget(job, classifier, seconds)
+        settings = merged(job.parameters, fits.parameters)
+        job, _ = prepare_audit(model, data, limit=fits.examples, parameters=settings, **how)
+        job = replace(job, budget=fits.to_dict(), notes=[*job.notes, fits.note])
     return finished(job, classifier, out, say, chosen)
 
 

@@ -4,6 +4,7 @@ One thing in, one thing out; many in, a list out. A string, a dict and an `Examp
 Columns and keys have the same names as in a file (data/table.py): text, premise and hypothesis, label, id.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from whence.data.table import Columns, example_of
 from whence.errors import BadInput
 
 HIGHEST_SEED = 2**31 - 1
+LONGEST_BUDGET = 366 * 24 * 3600
+_BUDGET = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([smh])", re.ASCII)
 EXPECTED = "expected a text, a dict such as {'text': …}, an Example, or a list, data frame or dataset of them"
 
 
@@ -100,3 +103,18 @@ def check_limit(limit: Any) -> int | None:
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
         raise BadInput(f"limit is {limit!r:.60}; expected a whole number of at least 1, or None for all")
     return limit
+
+
+def check_budget(budget: Any) -> float:
+    """Seconds: of a number, or of a text such as "90s", "30m", "1.5h"."""
+    wanted = "expected a number with its unit, such as 90s, 30m or 1.5h"
+    found = _BUDGET.fullmatch(budget.strip()) if isinstance(budget, str) else None
+    if found is not None:
+        seconds = float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+    elif isinstance(budget, int | float) and not isinstance(budget, bool):
+        seconds = float(budget)
+    else:
+        raise BadInput(f"budget is {budget!r:.60}; {wanted}")
+    if not 0 < seconds <= LONGEST_BUDGET:
+        raise BadInput(f"budget is {budget!r:.60}; {wanted}, more than nothing and at most a year")
+    return seconds

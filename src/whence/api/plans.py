@@ -1,8 +1,9 @@
 """What will it cost? `whence.plan`: passes, steps or pieces, and an estimate of time, before any of it is paid.
 
-Nothing is written, and only a few batches are run, to learn the model's speed. Work that stops early costs less than planned.
+Nothing is written. The work is done on a few examples, for a few seconds, to learn how fast it is here.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from whence.errors import BadInput, unknown
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments
 from whence.explain.parameters import check_parameters
 from whence.measure.association_run import passes, writes_rationales
-from whence.measure.audit import plan_audit
-from whence.models import Classifier
-from whence.run import DryRunner
+from whence.measure.audit_plan import SAMPLED, plan_audit, planned, sampled
+from whence.measure.audited import Chosen
+from whence.models import Classifier, Encoded
+from whence.run import DryRunner, Runner
+from whence.run.plan import Passes, estimate
 from whence.studies.planted_model import EPOCHS
 from whence.studies.registry import find_study
 from whence.studies.study import list_pieces
@@ -102,18 +105,25 @@ def plan(
 def _explaining(
     model: Any, data: Any, methods: Sequence[str], hide: str | None, parameters: Any, common: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Making explanations alone: of an audit's count only what the methods themselves ask."""
+    """Making explanations alone, without measuring them."""
     job, classifier = prepare_audit(model, data, methods=methods, hide=hide, parameters=parameters, **common)
-    whole = plan_audit(job, classifier)
-    asked = {n: p for n, p in whole["passes_per_example"].items() if not methods or n in methods}
-    forward, backward = (sum(p[kind] for p in asked.values()) * whole["examples"] for kind in ("forward", "backward"))
-    tokens = whole["tokens"] / max(1, whole["forward"])  # of one pass
-    speed = whole["tokens_per_second"]
-    seconds = tokens * ((forward - backward) / speed["forward"] + backward / speed["backward"])
-    return {
-        "examples": whole["examples"], "sampled": whole["sampled"], "passes_per_example": asked, "forward": round(forward),
-        "backward": round(backward), "tokens": round(tokens * forward), "seconds": seconds,
-    }  # fmt: skip
+    chosen = Chosen(job, classifier)
+    makers = [m for m in chosen.methods if not methods or m.name in methods]
+
+    def work(some: Sequence[Encoded], runner: Runner) -> Passes:
+        passes = {}
+        for method in makers:
+            with runner.ledger() as needed:
+                made = chosen.explain(runner, classifier.encode([e.example for e in some]), method)
+                passes[method.name] = needed()
+            for explanation in made:
+                json.dumps(explanation.to_dict())
+        return passes
+
+    sample, count = sampled(chosen), len(job.examples)
+    each = estimate(classifier, work, sample, SAMPLED)
+    seconds, cpu = (count * each.cost * rate for rate in each.seconds_per_cost)
+    return {**planned(each, count), "sampled": len(sample), "seconds": seconds, "cpu_seconds": cpu}
 
 
 def _aligning(

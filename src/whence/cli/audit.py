@@ -67,6 +67,9 @@ def audit(
     device: Device = None,
     dtype: Dtype = None,
     batch_tokens: BatchTokens = None,
+    budget: Annotated[
+        str | None, typer.Option(help="A time such as 30m or 1.5h: picks how many examples and samples fit, and says which.")
+    ] = None,
     engine: EngineName = "local",
     address: Address = None,
     as_json: AsJson = False,
@@ -103,6 +106,7 @@ def audit(
         data_root=data_root,
         columns=columns(text_column, pair_column, label_column),
         parameters=method_parameters(set_),
+        budget=budget,
         engine=engine,
         address=address,
         say=say,

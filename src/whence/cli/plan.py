@@ -135,10 +135,16 @@ def _show(cost: dict[str, Any]) -> None:
         return
     table = Table("method", "forward", "backward", title="passes to make one explanation")
     for name, passes in cost["passes_per_example"].items():
-        table.add_row(name, f"{passes['forward']:,.1f}", f"{passes['backward']:,.1f}")
+        table.add_row(name, *(_passes(passes, kind) for kind in ("forward", "backward")))
     console.print(table)
     more = ", measures included" if cost["verb"] == "audit" else ""
-    passes = f"{cost['forward']:,} forward and {cost['backward']:,} backward passes"
+    passes = f"about {cost['forward']:,} forward and {cost['backward']:,} backward passes"
     console.print(f"{cost['examples']:,} examples{more}: {passes}; {minutes}")
     if "sampled" in cost:
-        console.print(f"counted on {cost['sampled']} examples", style="dim")
+        console.print(f"counted on {cost['sampled']} examples, timed on some of them", style="dim")
+
+
+def _passes(of: dict[str, Any], kind: str) -> str:
+    """With the bounds, where the work may stop early."""
+    low, high = of.get("range", {}).get(kind, (of[kind], of[kind]))
+    return f"{of[kind]:,.1f}" + (f" ({low:,.0f} to {high:,.0f})" if high - low >= 1 else "")

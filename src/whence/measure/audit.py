@@ -8,7 +8,6 @@ table: a corpus need not fit into it.
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from whence.measure.audited import Audit, Chosen
 from whence.measure.gathered import Gathered
 from whence.measure.summary import summarise
 from whence.models import Port
-from whence.run import DryRunner, RunFolder, Runner, Tick, measure_speed, progress, write_json
+from whence.run import RunFolder, Runner, Tick, progress, write_json
 from whence.run.engine import Engine, Item, LocalEngine
 
 SHARD_EXAMPLES, MOST_EXAMPLES, SHARDS = 8, 512, 2000
@@ -107,9 +106,14 @@ def audit_shard(chosen: Chosen, shard: Shard, tick: Tick | None) -> tuple[list[d
     return rows, runner.paid.model_seconds
 
 
+def shard_size(examples: int) -> int:
+    """Most examples of a shard."""
+    return min(MOST_EXAMPLES, max(SHARD_EXAMPLES, examples // SHARDS))
+
+
 def cut(examples: Collection[Example]) -> Iterator[Shard]:
     """The examples in shards, whose borders depend on nothing but the texts."""
-    most = min(MOST_EXAMPLES, max(SHARD_EXAMPLES, len(examples) // SHARDS))
+    most = shard_size(len(examples))
     shard: Shard = []
     length = 0
     for number, example in enumerate(examples):
@@ -156,35 +160,4 @@ def _example(example: Example, rows: Sequence[dict[str, Any]]) -> dict[str, Any]
         "scores": {text_of(row["method"]): row["scores"] for row in rows},
         "highlights": {name: [list(s) for s in spans] for name, spans in marked.items() if spans},
         "unseen_words": first["unseen"],
-    }
-
-
-SAMPLED, TIMED = 16, 64
-"""Examples on which a plan counts passes, and on which it measures speed; the rest are taken to be like them."""
-
-
-def plan_audit(audit: Audit, classifier: Port) -> dict[str, Any]:
-    """Passes, tokens and an estimate of time for an audit; runs nothing but a few batches to learn the model's speed."""
-    chosen = Chosen(audit, classifier)
-    step = max(1, len(audit.examples) // TIMED)
-    timed = chosen.encode(islice(audit.examples, 0, None, step))[:TIMED]
-    sample = timed[:: max(1, len(timed) // SAMPLED)][:SAMPLED]
-    runner = DryRunner(classifier)
-    rows = shard_rows(chosen, sample, range(len(sample)), runner)
-    share = len(audit.examples) / len(sample)
-    speed = measure_speed(classifier, timed)
-    per_pass = runner.paid.tokens / max(1, runner.paid.forward)
-    plain, with_gradient = runner.paid.forward - runner.paid.backward, runner.paid.backward
-    seconds = share * per_pass * (plain / speed.forward + with_gradient / speed.backward)
-    of = {text_of(row["method"]): {"forward": row["forward"], "backward": row["backward"]} for row in rows}
-    return {
-        "examples": len(audit.examples),
-        "sampled": len(sample),
-        "requests": round(share * runner.paid.requests),
-        "forward": round(share * runner.paid.forward),
-        "backward": round(share * with_gradient),
-        "tokens": round(share * runner.paid.tokens),
-        "tokens_per_second": {"forward": speed.forward, "backward": speed.backward},
-        "seconds": seconds,
-        "passes_per_example": of,
     }

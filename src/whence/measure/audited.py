@@ -41,6 +41,8 @@ class Audit:
     """Explanations made elsewhere, by the name that they get in the table (`whence score`)."""
     notes: Sequence[str] = ()
     """What is to be said about how model and data were read; it stands in the report."""
+    budget: dict[str, Any] | None = None
+    """What was picked to fit into a time (audit_budget.py)."""
 
 
 class Chosen:
@@ -103,7 +105,7 @@ class Chosen:
             "methods": {m.name: self.parameters(m) for m in self.methods},
             "explanations": {name: _scores_digest(several) for name, several in audit.explanations.items()},
             "measures": [m.name for m in self.measures],
-        }
+        } | ({} if audit.budget is None else {"budget": audit.budget})
 
     def about(self, examples: int, texts_cut: int, words_unread: int) -> dict[str, Any]:
         """`examples`: in how many the model read a word."""

@@ -4,7 +4,7 @@ from whence.run.cache import cache_folder
 from whence.run.engine import Piece
 from whence.run.files import check_file, read_json, remove, replace_folder, whole, write_atomically, write_json
 from whence.run.folder import RunFolder, digest, read_rows, versions
-from whence.run.plan import DryRunner, Speed, measure_speed
+from whence.run.plan import DryRunner
 from whence.run.progress import progress
 from whence.run.runner import Paid, Request, Result, Rounds, Runner, Tick
 
@@ -17,12 +17,10 @@ __all__ = [
     "Rounds",
     "RunFolder",
     "Runner",
-    "Speed",
     "Tick",
     "cache_folder",
     "check_file",
     "digest",
-    "measure_speed",
     "progress",
     "read_json",
     "read_rows",

@@ -125,9 +125,8 @@ class RunFolder:
 
     def write_shard(self, name: str, rows: Sequence[Mapping[str, Any]], schema: pa.Schema | None = None) -> None:
         """`schema`: the columns; without it they are what the rows seem to hold."""
-        table = pa.BufferOutputStream()  # one write to the disk instead of one for each column
-        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows], schema), table)
-        write_atomically(self.shard_file(name), lambda p: p.write_bytes(table.getvalue()))
+        content = parquet(rows, schema)
+        write_atomically(self.shard_file(name), lambda p: p.write_bytes(content))
 
     def read_shard(self, name: str) -> list[dict[str, Any]] | None:
         """The rows of a finished shard, or None if it is still to be done."""
@@ -144,6 +143,13 @@ class RunFolder:
 
     def finish(self, results: Mapping[str, Any]) -> None:
         write_json(self.path / "results.json", {**results, "versions": versions()})
+
+
+def parquet(rows: Sequence[Mapping[str, Any]], schema: pa.Schema | None = None) -> pa.Buffer:
+    """In memory: one write to the disk instead of one for each column."""
+    table = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows], schema), table)
+    return table.getvalue()
 
 
 def read_rows(file: Path, remedy: str) -> list[dict[str, Any]]:

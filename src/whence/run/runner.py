@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, TypeVar
@@ -91,6 +91,14 @@ class Paid:
     tokens: int = 0
     """With padding: what the model really read."""
     model_seconds: float = 0.0
+
+    def __add__(self, other: "Paid") -> "Paid":
+        return Paid(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def cost(self) -> float:
+        """In forward passes of one token, of which a backward pass is worth two."""
+        return self.tokens * (1 + 2 * self.backward / max(1, self.forward))
 
 
 class Runner:

@@ -1,0 +1,85 @@
+"""Is a plan true? Audits, explanations and a study are planned, then run; CPU seconds of both.
+
+planned   `whence plan`: a few seconds of measurement on some of the examples
+true      CPU seconds of the same work in the same process, without loading
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from common import PLANTED, corpus_and_texts, table, untrained_minilm
+
+import whence
+from whence.data import Corpus, Example
+from whence.models import Classifier
+from whence.models.build import build_model
+
+ALL: tuple[str, ...] = ()
+
+
+def small(name: str, corpus: Corpus) -> Classifier:
+    torch.manual_seed(0)
+    texts = (e.texts["text"] for e in corpus.load("train", 2000))
+    return Classifier(*build_model(name, corpus.labels, texts, None, {"hidden_size": 16} if name == "mlp" else {}))
+
+
+def measured(
+    corpus: Corpus, few: list[Example], many: list[Example]
+) -> dict[str, tuple[Callable[[], Any], Callable[[Path], Any]]]:
+    """By name: how the work is planned, and how it is done."""
+
+    def audit(classifier: Classifier, texts: list[Example], methods: tuple[str, ...], measures: tuple[str, ...]) -> Any:
+        how: dict[str, Any] = {"methods": methods, "measures": measures}
+        model = whence.load(classifier)
+        return (
+            lambda: whence.plan("audit", model=model, data=texts, **how),
+            lambda out: whence.audit(model, texts, out, say=lambda _: None, **how),
+        )
+
+    mlp, minilm = small("mlp", corpus), untrained_minilm(corpus)
+    return {
+        f"mlp, gradient_l2, sufficiency, {len(many):,} texts": audit(mlp, many, ("gradient_l2",), ("sufficiency",)),
+        f"mlp, all methods and measures, {4 * len(few):,} texts": audit(mlp, many[: 4 * len(few)], ALL, ALL),
+        f"MiniLM's size, integrated gradients, sufficiency, {len(few):,} texts": audit(
+            minilm, few, ("integrated_gradients",), ("sufficiency",)
+        ),
+        f"MiniLM's size, all methods and measures, {len(few):,} texts": audit(minilm, few, ALL, ALL),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--texts", type=int, default=24, help="Of the audits that take long; the others have more.")
+    parser.add_argument("--only", help="Rows whose name holds this.")
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    corpus, many = corpus_and_texts(PLANTED, 100 * asked.texts)
+    rows = []
+    for name, (plan, run) in measured(corpus, many[: asked.texts], many).items():
+        if asked.only and asked.only not in name:
+            continue
+        planned = plan()["cpu_seconds"]
+        with tempfile.TemporaryDirectory() as place:
+            began = time.process_time()
+            run(Path(place) / "run")
+            true = time.process_time() - began
+        rows.append({"work": name, "planned": planned, "true": true, "ratio": planned / true})
+        if not asked.json:
+            print(f"{name}: planned {planned:.1f}, true {true:.1f}, ratio {planned / true:.2f}", flush=True)
+    if asked.json:
+        print(json.dumps(rows, indent=1))
+        return
+    print(table(
+        ["work", "planned CPU s", "true CPU s", "planned / true"],
+        [[r["work"], f"{r['planned']:.1f}", f"{r['true']:.1f}", f"{r['ratio']:.2f}"] for r in rows],
+    ))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
