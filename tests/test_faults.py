@@ -28,7 +28,9 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-@pytest.mark.parametrize(("job", "every", "fewest"), [("explain", 2, 5), ("audit", 8, 40), ("train", 17, 80), ("study", 6, 30)])
+@pytest.mark.parametrize(
+    ("job", "every", "fewest"), [("explain", 2, 5), ("align", 3, 5), ("audit", 8, 40), ("train", 17, 80), ("study", 6, 30)]
+)
 @pytest.mark.parametrize("fault", ["fail", "full", "kill"] if ALL else ["turns"])
 def test_run_again_it_ends_the_same(job: str, every: int, fewest: int, fault: str, shim: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(FAULTS / "driver.py"), str(tmp_path), job, fault, str(1 if ALL else every)]

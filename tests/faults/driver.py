@@ -1,6 +1,6 @@
 """Lets every write of a command go wrong, in turn, and runs the command again: what is left must be the same bytes.
 
-    LD_PRELOAD=shim.so python driver.py FOLDER JOB FAULT [EVERY]      JOB: explain, audit, train, study
+    LD_PRELOAD=shim.so python driver.py FOLDER JOB FAULT [EVERY]      JOB: explain, align, audit, train, study
 
 FAULT is fail (the call fails once), full (so do all later calls that need space), kill (the process ends there, in the middle
 of a write), or turns (another one at each point). EVERY: every so many-th call only. Prints one JSON object, {"points": …,
@@ -61,6 +61,8 @@ def command(job: str, given: Path, out: Path) -> list[str]:
     data, model = str(given / "texts.csv"), str(given / "model")
     return {
         "explain": ["explain", "--model", model, "--data", data, "--method", "gradient_l2", "--out", str(out / "made.jsonl")],
+        "align": ["align", "--model", model, "--data", str(given / "pairs.csv"), "--method", "gradient",
+                  "--out", str(out / "made.jsonl")],
         "audit": ["audit", "--model", model, "--data", data, "--method", "gradient_l2", "--measure", "sufficiency",
                   "--out", str(out / "run")],
         "train": ["train", "--model", "mlp", "--data", str(given / "splits"), "--epochs", "2", "--option", "hidden_size=4",
@@ -123,7 +125,7 @@ def contents(out: Path) -> dict[str, Any]:
 def fresh(out: Path, job: str) -> Path:
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    if job == "explain":
+    if job in ("explain", "align"):
         (out / "made.jsonl").write_text("older explanations\n")
     return out
 
@@ -133,7 +135,7 @@ def outcome(job: str, fault_name: str, code: int, out: Path, before: dict[str, A
     if code not in (0, KILLED if fault_name == "kill" else 2):
         return f"exit code {code}"
     left = contents(out)
-    if job == "explain" and left.get("made.jsonl") not in (before["made.jsonl"], whole["made.jsonl"]):
+    if job in ("explain", "align") and left.get("made.jsonl") not in (before["made.jsonl"], whole["made.jsonl"]):
         return "the older file is neither kept nor replaced whole"
     return ""
 
@@ -170,6 +172,8 @@ def prepare(folder: Path) -> None:
             part.save_pretrained(folder / "given" / "model")
         rows = "".join(f'"{SENTENCES[i % 4]}"\n' for i in range(10))
         (folder / "given" / "texts.csv").write_text("text\n" + rows)
+        pairs = "".join(f'"{SENTENCES[i % 4]}","{SENTENCES[(i + 1) % 4]}"\n' for i in range(10))
+        (folder / "given" / "pairs.csv").write_text("premise,hypothesis\n" + pairs)
         (folder / "given" / "splits").mkdir()
         for split in ("train", "dev", "test"):
             labelled = "".join(f'"{sentence}",{"good" if i % 2 else "bad"}\n' for i, sentence in enumerate(SENTENCES))

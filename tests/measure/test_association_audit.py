@@ -65,20 +65,20 @@ def test_a_killed_audit_continues_and_ends_the_same(
 ) -> None:
     import whence.measure.association_run as run
 
-    whole, shards = run._shard_rows, []
+    whole, shards = run.rationale_shard, []
 
-    def dying(audit: object, port: object, first: int, scale: float) -> object:
+    def dying(shared: tuple, first: int, tick: object) -> object:  # type: ignore[type-arg]
         if first >= 16:
             raise KeyboardInterrupt
         shards.append(first)
-        return whole(audit, port, first, scale)  # type: ignore[arg-type]
+        return whole(shared, first, tick)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(run, "_shard_rows", dying)
+    monkeypatch.setattr(run, "rationale_shard", dying)
     with pytest.raises(KeyboardInterrupt):
         whence.audit(model(), EXAMPLES, out / "killed", parameters=FEW, say=quiet)
     assert shards == [0, 8]
     monkeypatch.setattr(
-        run, "_shard_rows", lambda audit, port, first, scale: (shards.append(first), whole(audit, port, first, scale))[1]
+        run, "rationale_shard", lambda shared, first, tick: (shards.append(first), whole(shared, first, tick))[1]
     )
     again = whence.audit(model(), EXAMPLES, out / "killed", parameters=FEW, say=quiet)
     assert shards == [0, 8, 16]

@@ -3,22 +3,29 @@
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from tiny import texts, tiny_bert
+from tiny import LABELS, pairs, texts, tiny_bert
 
 from whence.api import load
-from whence.data import Example
+from whence.data import Example, open_template
 from whence.data.corpus import Corpus
+from whence.data.planted import shortcuts
 from whence.explain.to_file import explain_to_file
+from whence.measure import association_run
 from whence.measure import audit as audit_module
+from whence.measure.association import RationaleAudit
 from whence.measure.audit import run_audit
 from whence.measure.audited import Audit
+from whence.models import Seq2Seq
+from whence.models.text_models import build_text_model
 from whence.run.engine import Item, LocalEngine
 from whence.run.ray_engine import RayEngine
+from whence.studies import calibrate as calibration
 
 HERE = Path(__file__).parents[1]
 
@@ -78,6 +85,35 @@ def test_a_lost_node_loses_nothing(tmp_path: Path, cluster: Any, monkeypatch: py
     for where, chosen in (("a", LocalEngine()), ("b", engine)):
         explain_to_file(tmp_path / where, {}, corpus, ["gradient_l1", "random"], make, quiet, chosen)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+    monkeypatch.setattr(calibration, "PART", 4)
+    planted = [replace(e, label=LABELS[i % 3]) for i, e in enumerate(shortcuts(0).load("test", 10))]
+    found = [calibration.calibrate(bert, planted, ["gradient_l2"], engine=chosen) for chosen in (LocalEngine(), engine)]
+    assert found[0] == found[1]
+    assert found[0]["examples"] == 10
+
+    writer = small_writer()
+    monkeypatch.setattr(association_run, "SHARD", 2)
+    for where, chosen in (("written", LocalEngine()), ("written on ray", engine)):
+        settings = {"levels": 2, "draws": 2, "max_tokens": 6}
+        association_run.run_rationale_audit(
+            RationaleAudit("m", "d", "test", told(), settings), writer, tmp_path / where, quiet, chosen
+        )
+    for name in ("results.json", "rationales.jsonl"):
+        assert (tmp_path / "written" / name).read_bytes() == (tmp_path / "written on ray" / name).read_bytes()
+
+
+def told() -> list[Example]:
+    names = ("entailment", "neutral", "contradiction")
+    return [replace(e, label=names[i % 3], explanations=("it says so",)) for i, e in enumerate(pairs())]
+
+
+def small_writer() -> Seq2Seq:
+    """It was never trained, so it writes nonsense: the same nonsense everywhere."""
+    template = open_template("nli.i-or")
+    words = [text for e in told() for text in (template.render(e).text, template.render_target(e))]
+    model, tokenizer = build_text_model("small_t5", words, {"hidden_size": 16, "layers": 1})
+    return Seq2Seq(model.eval(), tokenizer, template, ("entailment", "neutral", "contradiction"))
 
 
 def test_what_a_task_raises_is_raised_here(cluster: Any) -> None:

@@ -86,12 +86,10 @@ def audit(
         raise BadInput(f"a budget with engine '{engine}': speed is measured in one process; expected a limit instead")
     model = load(model)
     if not methods and not measures and writes_rationales(model.classifier):
-        if engine != "local":
-            raise BadInput(f"engine is '{engine}': rationales are audited in one process; expected local, or methods")
         if seconds is not None:
             raise BadInput("a budget for rationales: how long a model writes is not known before; expected a limit instead")
         about = prepare_rationales(model, data, split, limit, hide, seed, data_root, columns, parameters or {}, name)
-        return AuditReport(*run_rationales(about, model, out, say))
+        return AuditReport(*run_rationales(about, model, out, say, chosen))
     how: dict[str, Any] = {
         "methods": methods, "measures": measures, "split": split, "hide": hide, "seed": seed, "data_root": data_root,
         "columns": columns, "name": name,

@@ -111,7 +111,7 @@ def _explaining(
     makers = [m for m in chosen.methods if not methods or m.name in methods]
 
     def work(some: Sequence[Encoded], runner: Runner) -> Passes:
-        passes = {}
+        passes: Passes = {}
         for method in makers:
             with runner.ledger() as needed:
                 made = chosen.explain(runner, classifier.encode([e.example for e in some]), method)

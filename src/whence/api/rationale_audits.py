@@ -11,6 +11,7 @@ from whence.measure.association import RationaleAudit, WrittenRationale
 from whence.measure.association_run import Say, run_rationale_audit
 from whence.models.generator import Generator
 from whence.report.association_report import write_association_report
+from whence.run.engine import Engine
 
 METHOD = WrittenRationale()
 
@@ -23,9 +24,9 @@ def rationale_settings(parameters: Mapping[str, Mapping[str, Any]], hide: str | 
     return filled(METHOD, parameters.get(METHOD.name))
 
 
-def run_rationales(job: RationaleAudit, model: Model, out: str | Path, say: Say) -> tuple[dict[str, Any], Path]:
+def run_rationales(job: RationaleAudit, model: Model, out: str | Path, say: Say, engine: Engine) -> tuple[dict[str, Any], Path]:
     assert isinstance(model.classifier, Generator)
-    results = run_rationale_audit(job, model.classifier, Path(out), say)
+    results = run_rationale_audit(job, model.classifier, Path(out), say, engine)
     path = Path(out) / "report.html"
     write_association_report(results, path)
     return results, path

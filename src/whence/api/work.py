@@ -146,6 +146,8 @@ def calibrate(
     seed: int = 0,
     device: str | torch.device | None = None,
     dtype: str | torch.dtype | None = None,
+    engine: str = "local",
+    address: str | None = None,
     say: Say = print,
 ) -> dict[str, Any]:
     """Ranks explainers by how well they find reasons that were planted in a corpus.
@@ -153,7 +155,9 @@ def calibrate(
     model  whatever `whence.load` takes. Default: `arch` is trained on the corpus and kept in the cache
     arch   "encoder" (default for texts), "bilstm", "mlp"; "esim" (default for pairs), "decomposable"
     device, dtype   as in `whence.load`, for the explanations; a model that is trained for this is trained in float32
+    engine, address  as in `whence.audit`, for the explanations; a training is one piece and stays here
     """
+    chosen_engine = make_engine(engine, address)
     names = [methods] if isinstance(methods, str) else list(methods)
     for name in names:
         if name not in METHODS:
@@ -176,7 +180,7 @@ def calibrate(
     else:
         _, folder = planted_model(corpus, chosen or "", seed, say=say)
         classifier = load(folder, device=place, dtype=precision).classifier
-    return {"data": data, **run_calibration(classifier, examples, names, hiding, seed)}
+    return {"data": data, **run_calibration(classifier, examples, names, hiding, seed, chosen_engine)}
 
 
 def planted_corpus(data: str, seed: int) -> Corpus:

@@ -6,9 +6,11 @@ import typer
 from rich.table import Table
 
 from whence.cli.options import (
+    Address,
     AsJson,
     Device,
     Dtype,
+    EngineName,
     Hiding,
     Limit,
     Methods,
@@ -39,6 +41,8 @@ def calibrate(
     seed: Seed = 0,
     device: Device = None,
     dtype: Dtype = None,
+    engine: EngineName = "local",
+    address: Address = None,
     as_json: AsJson = False,
 ) -> None:
     """Rank explainers by how well they find reasons that were planted in the data."""
@@ -47,7 +51,18 @@ def calibrate(
     from whence.explain import METHODS
 
     result = run(
-        data, model, arch=arch, methods=method or (), limit=limit, hide=hide, seed=seed, device=device, dtype=dtype, say=say
+        data,
+        model,
+        arch=arch,
+        methods=method or (),
+        limit=limit,
+        hide=hide,
+        seed=seed,
+        device=device,
+        dtype=dtype,
+        engine=engine,
+        address=address,
+        say=say,
     )
     if as_json:
         print_json(result)

@@ -24,7 +24,8 @@ from whence.measure.association import RationaleAudit, about, results_of
 from whence.measure.robustness import fitting_scale, written_under_noise
 from whence.models import Port
 from whence.models.generator import Generator
-from whence.run import RunFolder, Runner, digest, progress
+from whence.run import RunFolder, Runner, Tick, digest, progress
+from whence.run.engine import Engine, Item, LocalEngine
 
 SHARD = 8
 FEWEST = 2
@@ -36,7 +37,9 @@ def writes_rationales(model: Port) -> bool:
     return isinstance(model, Generator) and model.template is not None and model.template.writes_rationale
 
 
-def run_rationale_audit(audit: RationaleAudit, model: Generator, out: Path, say: Say = print) -> dict[str, Any]:
+def run_rationale_audit(
+    audit: RationaleAudit, model: Generator, out: Path, say: Say = print, engine: Engine | None = None
+) -> dict[str, Any]:
     """Run or continue; returns what results.json holds."""
     _check(audit, model)
     config = about(audit, model) | {"job": "association", "examples_sha256": digest(audit.examples), **audit.settings}
@@ -46,18 +49,19 @@ def run_rationale_audit(audit: RationaleAudit, model: Generator, out: Path, say:
             return folder.results
         for note in audit.notes:
             say(note)
-        rows, starts = [], range(0, len(audit.examples), SHARD)
-        done = [folder.read_shard(f"{i:05d}") for i in range(len(starts))]
-        known = sum(len(shard) for shard in done if shard is not None)
+        starts = range(0, len(audit.examples), SHARD)
+        names = {f"{i:05d}": audit.examples[first : first + SHARD] for i, first in enumerate(starts)}
+        missing = [
+            Item(name, first, len(names[name]))
+            for name, first in zip(names, starts, strict=True)
+            if not folder.shard_file(name).exists()
+        ]
+        known = len(audit.examples) - sum(item.weight for item in missing)
         scale = _scale(audit, model, folder)
         with progress("auditing rationales", len(audit.examples), known) as tick:
-            for i, first in enumerate(starts):
-                shard = done[i]
-                if shard is None:
-                    shard = _shard_rows(audit, model, first, scale)
-                    folder.write_shard(f"{i:05d}", shard)
-                    tick(len(shard))
-                rows += shard
+            for name, shard in (engine or LocalEngine()).spread(rationale_shard, (audit, model, scale), missing, tick):
+                folder.write_shard(name, shard)
+        rows = [row for name in names for row in folder.read_shard(name) or ()]
         results, clean = results_of(audit, model, rows, scale)
         save_rationales(out / "rationales.jsonl", clean)
         folder.finish(results)
@@ -91,8 +95,9 @@ def _scale(audit: RationaleAudit, model: Generator, folder: RunFolder) -> float:
     return float(kept[0]["scale"])
 
 
-def _shard_rows(audit: RationaleAudit, model: Generator, first: int, scale: float) -> list[dict[str, Any]]:
-    """One row for each example: what was written at each level and draw, and which words that came from."""
+def rationale_shard(shared: tuple[RationaleAudit, Generator, float], first: int, tick: Tick | None) -> list[dict[str, Any]]:
+    """One row for each example from `first` on: what was written at each level and draw, and which words that came from."""
+    audit, model, scale = shared
     here, runner = audit.examples[first : first + SHARD], Runner(model)
     draws, longest = audit.settings["draws"], audit.settings["max_tokens"]
     written = written_under_noise(runner, here, audit.grid(scale), draws, audit.seed, longest)
@@ -101,6 +106,8 @@ def _shard_rows(audit: RationaleAudit, model: Generator, first: int, scale: floa
     plain = importances(runner, here, clean)
     little = scale * SHAKEN * model.embedding_variance
     shaken = shaken_importances(runner, here, clean, shares, seed=audit.seed, noise=little)
+    if tick:
+        tick(len(here))
     return [
         {
             "id": example.id,

@@ -24,7 +24,8 @@ from whence.explain import METHODS, TokenScores, choose_methods, default_hide, e
 from whence.measure.measure import mean
 from whence.measure.statistics import bootstrap
 from whence.models import Hide, Port
-from whence.run import Runner, progress
+from whence.run import Runner, Tick, progress
+from whence.run.engine import Engine, Item, LocalEngine
 
 
 def planted_words(example: Example) -> np.ndarray:
@@ -69,33 +70,54 @@ def recovery(explanation: TokenScores, planted: np.ndarray) -> tuple[float, floa
     return float(rank == 1), 1.0 / rank, float(average_precision_score(planted, explanation.scores))
 
 
+PART = 32
+"""Examples that are explained together."""
+Known = tuple[Example, np.ndarray]
+"""An example with its planted words."""
+
+
+def calibrate_part(
+    shared: tuple[Port, Sequence[str], Hide | None, int], part: Sequence[Known], tick: Tick | None
+) -> tuple[list[bool], dict[str, list[tuple[float, float, float]]], dict[str, int]]:
+    """(which predictions are right, by method the recovery of each example, and the forward passes)."""
+    classifier, names, hide, seed = shared
+    encoded, runner = classifier.encode([example for example, _ in part]), Runner(classifier)
+    right = [classifier.labels[r.label] == e.label for r, (e, _) in zip(runner.predict(encoded), part, strict=True)]
+    found, passes = {}, {}
+    for name in names:
+        with runner.ledger() as needed:
+            explanations = explain(runner, encoded, METHODS[name], hide=hide, seed=seed, tick=tick)
+            passes[name], _ = needed()
+        found[name] = [recovery(x, words) for x, (_, words) in zip(explanations, part, strict=True)]
+    return right, found, passes
+
+
 def calibrate(
-    classifier: Port, examples: Sequence[Example], methods: Sequence[str] = (), hide: Hide | None = None, seed: int = 0
-) -> dict[str, Any]:
+    classifier: Port, examples: Sequence[Example], methods: Sequence[str] = (), hide: Hide | None = None, seed: int = 0,
+    engine: Engine | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """A table of explainers by how well they find what was planted."""
     known = [(example, words) for example in examples if (words := planted_words(example)).any()]
     if not known:
         raise BadInput("none of the examples has a planted reason; expected a planted corpus, or one with highlights")
     chosen, notes = choose_methods(classifier, methods)
     names = [m.name for m in chosen if m.name != "random"] + ["random"]
-    encoded = classifier.encode([example for example, _ in known])
-    runner = Runner(classifier)
-    accuracy = float(
-        np.mean([classifier.labels[r.label] == e.label for r, (e, _) in zip(runner.predict(encoded), known, strict=True)])
-    )
+    parts = {f"{first:05d}": known[first : first + PART] for first in range(0, len(known), PART)}
+    items = [Item(name, part, len(part) * len(names)) for name, part in parts.items()]
+    with progress("calibrating", len(names) * len(known)) as tick:
+        shared = (classifier, names, hide, seed)
+        by_part = dict((engine or LocalEngine()).spread(calibrate_part, shared, items, tick))
+    done = [by_part[name] for name in parts]  # in their order, whoever was first
     rows = []
-    with progress("calibrating", len(names) * len(encoded)) as tick:
-        for name in names:
-            with runner.ledger() as needed:
-                explanations = explain(runner, encoded, METHODS[name], hide=hide, seed=seed, tick=tick)
-                forward, _ = needed()
-            values = np.array([recovery(x, words) for x, (_, words) in zip(explanations, known, strict=True)])
-            row: dict[str, Any] = {"method": name}
-            for column, measure in enumerate(("first", "rank", "average_precision")):
-                estimate = bootstrap(values[:, [column]], mean, seed)
-                row[measure] = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-            row["forward_passes"] = forward / len(encoded)
-            rows.append(row)
+    for name in names:
+        values = np.array([value for _, found, _ in done for value in found[name]])
+        row: dict[str, Any] = {"method": name}
+        for column, measure in enumerate(("first", "rank", "average_precision")):
+            estimate = bootstrap(values[:, [column]], mean, seed)
+            row[measure] = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+        row["forward_passes"] = sum(passes[name] for _, _, passes in done) / len(known)
+        rows.append(row)
+    accuracy = float(np.mean([one for right, _, _ in done for one in right]))
     return {
         "examples": len(known),
         "accuracy": accuracy,
