@@ -15,6 +15,7 @@ from whence.api import load
 from whence.data import Example, open_template
 from whence.data.corpus import Corpus
 from whence.data.planted import shortcuts
+from whence.errors import BadInput
 from whence.explain.to_file import explain_to_file
 from whence.measure import association_run
 from whence.measure import audit as audit_module
@@ -23,7 +24,7 @@ from whence.measure.audit import run_audit
 from whence.measure.audited import Audit
 from whence.models import Seq2Seq
 from whence.models.text_models import build_text_model
-from whence.run.engine import Item, LocalEngine
+from whence.run.engine import Item, LocalEngine, make_engine
 from whence.run.ray_engine import RayEngine
 from whence.studies import calibrate as calibration
 
@@ -38,7 +39,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]))  # workers import `tiny`
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
     try:
-        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "num_gpus": 1, "include_dashboard": False})
         made.other = made.add_node(num_cpus=1)
     except Exception as error:
         pytest.skip(f"the machine is too busy: {error}")
@@ -129,3 +130,23 @@ def test_what_a_task_raises_is_raised_here(cluster: Any) -> None:
     assert ticks == [2, 2, 2]
     with pytest.raises(ValueError, match="three"):
         list(engine.spread(work, 10, [*items, Item("3", 3, 1)], ticks.append))
+
+    def share(shared: int, given: int, _: Any) -> float:
+        import ray
+
+        return ray.get_runtime_context().get_assigned_resources()["GPU"]
+
+    assert dict(RayEngine(cluster.address, 0.25).spread(share, 0, items[:1], ticks.append)) == {"0": 0.25}
+    with pytest.raises(BadInput, match="a task needs 2 GPUs, but Ray's largest node has 1"):
+        list(RayEngine(cluster.address, 2).spread(share, 0, items, ticks.append))
+
+
+def test_a_task_has_a_gpu_where_the_model_has_one() -> None:
+    engine = make_engine("ray")
+    assert [engine.on(device).gpus for device in ("cpu", "mps", "cuda")] == [None, None, 1.0]  # type: ignore[attr-defined]
+    assert make_engine("ray", gpus=0.25).on("cuda").gpus == 0.25  # type: ignore[attr-defined]
+    for wrong in (-1, 1.5, float("nan"), float("inf")):
+        with pytest.raises(BadInput, match=r"expected a part of a GPU from 0 to 1, such as 0\.25, or a whole number"):
+            make_engine("ray", gpus=wrong)
+    with pytest.raises(BadInput, match="with --engine ray only"):
+        make_engine("local", gpus=1)

@@ -63,6 +63,7 @@ def audit(
     budget: str | float | None = None,
     engine: str = "local",
     address: str | None = None,
+    gpus_per_task: float | None = None,
     say: Say = print,
 ) -> AuditReport:
     """Explains, measures and compares. Runs, or continues, in the folder `out` and writes `out`/report.html.
@@ -79,12 +80,14 @@ def audit(
     parameters  settings of methods, such as {"lime": {"n_samples": 1000}}
     budget      a time such as "30m" or "1.5h", or seconds: examples and samples are picked so that the audit fits into it
     engine      "local", or "ray": on this machine or, with `address`, on a cluster; the results have the same bytes
+    gpus_per_task  of Ray: several tasks share a GPU if it is a part, such as 0.25. Default: 1 for a model on a GPU, else 0
     """
-    chosen = make_engine(engine, address)
+    chosen = make_engine(engine, address, gpus_per_task)
     seconds = None if budget is None else check_budget(budget)
     if seconds is not None and engine != "local":
         raise BadInput(f"a budget with engine '{engine}': speed is measured in one process; expected a limit instead")
     model = load(model)
+    chosen = chosen.on(model.classifier.device_kind)
     if not methods and not measures and writes_rationales(model.classifier):
         if seconds is not None:
             raise BadInput("a budget for rationales: how long a model writes is not known before; expected a limit instead")

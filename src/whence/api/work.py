@@ -25,7 +25,7 @@ from whence.studies.planted_model import planted_model
 from whence.studies.registry import find_study
 from whence.studies.study import Scale, run_study
 from whence.teach import Job, Settings, default_settings, parse_objectives, run_job
-from whence.teach.loop import Say
+from whence.teach.loop import Say, default_device
 from whence.teach.loop import filled as filled_settings
 from whence.teach.objectives import check_options as check_objective_options
 from whence.teach.tasks import TASKS
@@ -148,6 +148,7 @@ def calibrate(
     dtype: str | torch.dtype | None = None,
     engine: str = "local",
     address: str | None = None,
+    gpus_per_task: float | None = None,
     say: Say = print,
 ) -> dict[str, Any]:
     """Ranks explainers by how well they find reasons that were planted in a corpus.
@@ -155,9 +156,9 @@ def calibrate(
     model  whatever `whence.load` takes. Default: `arch` is trained on the corpus and kept in the cache
     arch   "encoder" (default for texts), "bilstm", "mlp"; "esim" (default for pairs), "decomposable"
     device, dtype   as in `whence.load`, for the explanations; a model that is trained for this is trained in float32
-    engine, address  as in `whence.audit`, for the explanations; a training is one piece and stays here
+    engine, address, gpus_per_task  as in `whence.audit`, for the explanations; a training is one piece and stays here
     """
-    chosen_engine = make_engine(engine, address)
+    chosen_engine = make_engine(engine, address, gpus_per_task)
     names = [methods] if isinstance(methods, str) else list(methods)
     for name in names:
         if name not in METHODS:
@@ -180,7 +181,10 @@ def calibrate(
     else:
         _, folder = planted_model(corpus, chosen or "", seed, say=say)
         classifier = load(folder, device=place, dtype=precision).classifier
-    return {"data": data, **run_calibration(classifier, examples, names, hiding, seed, chosen_engine)}
+    return {
+        "data": data,
+        **run_calibration(classifier, examples, names, hiding, seed, chosen_engine.on(classifier.device_kind)),
+    }
 
 
 def planted_corpus(data: str, seed: int) -> Corpus:
@@ -215,6 +219,7 @@ def study(
     seed: int = 0,
     engine: str = "local",
     address: str | None = None,
+    gpus_per_task: float | None = None,
     data_root: str | Path | None = None,
     say: Say = print,
 ) -> dict[str, Any]:
@@ -227,7 +232,7 @@ def study(
     found = find_study(name)
     folder = Path(out) if out is not None else Path("runs") / f"{name}-{scale}"
     root = None if data_root is None else Path(data_root)
-    chosen = make_engine(engine, address)
+    chosen = make_engine(engine, address, gpus_per_task).on(default_device().type)
     results = run_study(found, check_scale(scale), folder, check_seed(seed), root, chosen, settings or {}, say)
     write_study_report(results, folder / "report.html")
     return results

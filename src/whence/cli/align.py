@@ -15,6 +15,7 @@ from whence.cli.options import (
     Device,
     Dtype,
     EngineName,
+    GpusPerTask,
     LabelColumn,
     Labels,
     Limit,
@@ -66,6 +67,7 @@ def align(
     batch_tokens: BatchTokens = None,
     engine: EngineName = "local",
     address: Address = None,
+    gpus_per_task: GpusPerTask = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain predictions on sentence pairs: which pairs of words the label rests on.
@@ -112,7 +114,8 @@ def align(
     made: Iterable[Alignment]
     if data is not None and out is not None and ending == ".jsonl":
         settings = {"job": "align", "sealed": sealed, "seed": seed, "parameters": parameters}
-        explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say, make_engine(engine, address))
+        chosen = make_engine(engine, address, gpus_per_task).on(loaded.classifier.device_kind)
+        explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say, chosen)
         made = read_alignments(out)
     else:
         given = [Example("text", {"premise": text or "", "hypothesis": pair or ""})] if data is None else list(examples)

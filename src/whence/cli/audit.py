@@ -17,6 +17,7 @@ from whence.cli.options import (
     Device,
     Dtype,
     EngineName,
+    GpusPerTask,
     Hiding,
     LabelColumn,
     Labels,
@@ -72,6 +73,7 @@ def audit(
     ] = None,
     engine: EngineName = "local",
     address: Address = None,
+    gpus_per_task: GpusPerTask = None,
     as_json: AsJson = False,
 ) -> None:
     """Find out which explanation of your model you can believe.
@@ -109,6 +111,7 @@ def audit(
         budget=budget,
         engine=engine,
         address=address,
+        gpus_per_task=gpus_per_task,
         say=say,
     )
     show_audit(report, as_json)

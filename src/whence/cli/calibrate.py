@@ -11,6 +11,7 @@ from whence.cli.options import (
     Device,
     Dtype,
     EngineName,
+    GpusPerTask,
     Hiding,
     Limit,
     Methods,
@@ -43,6 +44,7 @@ def calibrate(
     dtype: Dtype = None,
     engine: EngineName = "local",
     address: Address = None,
+    gpus_per_task: GpusPerTask = None,
     as_json: AsJson = False,
 ) -> None:
     """Rank explainers by how well they find reasons that were planted in the data."""
@@ -62,6 +64,7 @@ def calibrate(
         dtype=dtype,
         engine=engine,
         address=address,
+        gpus_per_task=gpus_per_task,
         say=say,
     )
     if as_json:

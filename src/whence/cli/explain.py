@@ -14,6 +14,7 @@ from whence.cli.options import (
     Device,
     Dtype,
     EngineName,
+    GpusPerTask,
     Hiding,
     LabelColumn,
     Labels,
@@ -71,6 +72,7 @@ def explain(
     batch_tokens: BatchTokens = None,
     engine: EngineName = "local",
     address: Address = None,
+    gpus_per_task: GpusPerTask = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain predictions: which words speak for the label, and how strongly.
@@ -124,7 +126,8 @@ def explain(
 
     if data is not None and out is not None and not eraser:
         settings = {"job": "explain", "target": target, "hide": hide, "seed": seed, "parameters": parameters}
-        count = explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say, make_engine(engine, address))
+        chosen = make_engine(engine, address, gpus_per_task).on(loaded.classifier.device_kind)
+        count = explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say, chosen)
         made = load_explanations(out) if as_json else []
     else:
         given = [Example("text", {"text": text or ""} if pair is None else {"premise": text or "", "hypothesis": pair})]

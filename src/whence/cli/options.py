@@ -54,6 +54,12 @@ Split = Annotated[
 Limit = Annotated[int | None, typer.Option(min=1, help="Use N examples, drawn at random with the seed.")]
 EngineName = Annotated[str, typer.Option("--engine", help="local, or ray (pip install 'whence\\[ray]').")]
 Address = Annotated[str | None, typer.Option(help="With --engine ray: the cluster. Default: this machine.")]
+GpusPerTask = Annotated[
+    float | None,
+    typer.Option(
+        "--gpus-per-task", help="With --engine ray: GPUs of a task, such as 0.25. Default: 1 for a model on a GPU, else 0."
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, max=HIGHEST_SEED, help="The same seed gives the same numbers.")]
 Parameters = Annotated[
     list[str] | None, typer.Option("--set", help="METHOD.NAME=VALUE, for example lime.n_samples=1000. Repeat for several.")

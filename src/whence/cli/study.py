@@ -6,7 +6,20 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from whence.cli.options import Address, AsJson, DataRoot, EngineName, Seed, console, keyed, print_json, quiet, say, table_title
+from whence.cli.options import (
+    Address,
+    AsJson,
+    DataRoot,
+    EngineName,
+    GpusPerTask,
+    Seed,
+    console,
+    keyed,
+    print_json,
+    quiet,
+    say,
+    table_title,
+)
 from whence.cli.runs import in_folder
 from whence.errors import visible
 
@@ -26,6 +39,7 @@ def study(
     seed: Seed = 0,
     engine: EngineName = "local",
     address: Address = None,
+    gpus_per_task: GpusPerTask = None,
     data_root: DataRoot = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="SETTING=VALUE, in place of the scale's own.")] = None,
     as_json: AsJson = False,
@@ -51,6 +65,7 @@ def study(
         seed=seed,
         engine=engine,
         address=address,
+        gpus_per_task=gpus_per_task,
         data_root=data_root,
         say=say,
     )

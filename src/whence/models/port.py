@@ -53,6 +53,11 @@ class Port(ABC):
     """Most tokens in one batch; None: what the runner usually takes."""
 
     @property
+    def device_kind(self) -> str:
+        """Where it computes: "cpu", "cuda", "mps"."""
+        return "cpu"
+
+    @property
     @abstractmethod
     def name(self) -> str:
         """What the model is called in messages."""

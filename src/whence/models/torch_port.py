@@ -67,6 +67,10 @@ class TorchPort(Port):
         return self.model.device
 
     @property
+    def device_kind(self) -> str:
+        return self.device.type
+
+    @property
     def state(self) -> int:
         return weights_key(self.model)
 

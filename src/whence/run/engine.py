@@ -56,6 +56,9 @@ class Item:
 
 
 class Engine(Protocol):
+    def on(self, device: str) -> "Engine":
+        """For a model on this kind of device ("cpu", "cuda", …)."""
+
     def run(self, pieces: Sequence[Piece], seed: int, say: Say) -> Iterator[Answer]:
         """Yields answers as they come; it may stop after a piece that failed."""
 
@@ -66,6 +69,9 @@ class Engine(Protocol):
 
 class LocalEngine:
     """One after another in this process; stops at the first piece that fails."""
+
+    def on(self, device: str) -> "LocalEngine":
+        return self
 
     def spread(self, work: Work, shared: Any, items: Iterable[Item], tick: Tick) -> Iterator[tuple[str, Any]]:
         for item in items:
@@ -83,16 +89,21 @@ class LocalEngine:
             yield piece, rows, time.monotonic() - began
 
 
-def make_engine(name: str, address: str | None = None) -> Engine:
+def make_engine(name: str, address: str | None = None, gpus: float | None = None) -> Engine:
+    """`gpus`: of a task, also a part of one; None: one where the model is on a GPU."""
     if name not in ENGINES:
         raise unknown("engine", name, ENGINES)
+    if name == "local" and gpus is not None:
+        raise BadInput(f"--gpus-per-task {gpus:g} was given with engine 'local'; expected it with --engine ray only")
+    if gpus is not None and not (0 <= gpus <= 1 or (gpus <= 1000 and gpus == int(gpus))):
+        raise BadInput(f"--gpus-per-task {gpus:g}; expected a part of a GPU from 0 to 1, such as 0.25, or a whole number")
     if name == "local" and address is not None:
         raise BadInput(f"--address '{address}' was given with engine 'local'; expected it with --engine ray only")
     if name == "local":
         return LocalEngine()
     from whence.run.ray_engine import RayEngine
 
-    return RayEngine(address)
+    return RayEngine(address, gpus)
 
 
 def run_pieces(pieces: Sequence[Piece], folder: RunFolder, engine: Engine, say: Say, seed: int = 0) -> dict[str, Rows]:

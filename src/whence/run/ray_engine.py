@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -28,14 +28,19 @@ RETRIES = 3
 
 @dataclass(frozen=True)
 class RayEngine:
-    """On this machine or on the cluster at `address`."""
+    """On this machine or on the cluster at `address`. `gpus`: of a task; several tasks share one if it is a part."""
 
     address: str | None = None
+    gpus: float | None = None
+
+    def on(self, device: str) -> "RayEngine":
+        """Ray shows a GPU only to tasks that ask for one, and a model that lies on one cannot be read without."""
+        return replace(self, gpus=1.0) if self.gpus is None and device == "cuda" else self
 
     def run(self, pieces: Sequence[Piece], seed: int, say: Say) -> Iterator[Answer]:
         """Each piece a task; the others go on when one fails."""
         with self._cluster() as (ray, threads):
-            task = ray.remote(num_cpus=threads, max_retries=RETRIES)(_timed)
+            task = ray.remote(num_cpus=threads, num_gpus=self.gpus or 0, max_retries=RETRIES)(_timed)
             waiting = {task.remote(piece, seed, threads): piece for piece in pieces}
             say(f"{len(pieces)} pieces given to Ray")
             while waiting:
@@ -50,10 +55,12 @@ class RayEngine:
         with self._cluster() as (ray, threads):
             # a reference in a list is not resolved for every task: a worker fetches what it points to once (_of)
             reference = [ray.put(shared)]
-            task = ray.remote(num_cpus=threads, max_retries=RETRIES)(_one)
+            task = ray.remote(num_cpus=threads, num_gpus=self.gpus or 0, max_retries=RETRIES)(_one)
             coming, waiting = iter(items), dict[Any, Item]()
             while True:
-                room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1) // threads))
+                there = ray.cluster_resources()
+                at_once = [there.get("CPU", 1) // threads, *([there.get("GPU", 0) // self.gpus] if self.gpus else [])]
+                room = AHEAD * max(1, int(min(at_once)))
                 while len(waiting) < room and (item := next(coming, None)):
                     waiting[task.remote(work, reference, item.given, threads)] = item
                 if not waiting:
@@ -93,6 +100,9 @@ class RayEngine:
                 raise BadInput(
                     f"a piece needs {threads} CPUs, but Ray's largest node has {largest:g}; set OMP_NUM_THREADS lower"
                 )
+            most = max(node["Resources"].get("GPU", 0) for node in ray.nodes() if node["Alive"])
+            if most < (self.gpus or 0):
+                raise BadInput(f"a task needs {self.gpus:g} GPUs, but Ray's largest node has {most:g}; expected fewer per task")
             yield ray, threads
         finally:
             if started_here:
