@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from whence.explain.ranks import rank_agreement
 from whence.measure.audit import shard_size
 from whence.measure.audit_rows import explanation_of, schema, shard_rows, text_of
 from whence.measure.audited import READ_AT_ONCE, Audit, Chosen
 from whence.measure.gathered import AGREED, Gathered
-from whence.measure.loo_tau import rank_agreement
 from whence.measure.measure import Measure
 from whence.measure.statistics import LARGE
 from whence.measure.summary import RANDOM, measure_lines
