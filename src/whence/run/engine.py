@@ -95,7 +95,7 @@ def make_engine(name: str, address: str | None = None, gpus: float | None = None
         raise unknown("engine", name, ENGINES)
     if name == "local" and gpus is not None:
         raise BadInput(f"--gpus-per-task {gpus:g} was given with engine 'local'; expected it with --engine ray only")
-    if gpus is not None and not (0 <= gpus <= 1 or (gpus <= 1000 and gpus == int(gpus))):
+    if gpus is not None and not (0 <= gpus <= 1 or (1 < gpus <= 1000 and gpus == int(gpus))):
         raise BadInput(f"--gpus-per-task {gpus:g}; expected a part of a GPU from 0 to 1, such as 0.25, or a whole number")
     if name == "local" and address is not None:
         raise BadInput(f"--address '{address}' was given with engine 'local'; expected it with --engine ray only")
