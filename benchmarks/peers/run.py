@@ -205,7 +205,7 @@ def equal_error(lines: list[Line]) -> tuple[str, Line]:
             rows.append([*theirs, "none as good", "", "", "", ""])
             continue
         rows.append([*theirs, *_shown(best)[1:], f"{x['seconds'] / best['seconds']:.1f}"])
-        if x["tool"].startswith("ferret"):
+        if x["tool"].startswith("ferret") and x["setting"] == "default":
             needed[kind.lower().replace(" ", "_")] = best["setting"]
     head = ["peer", "setting", "error", "CPU s", "passes", "Whence", "error", "CPU s", "passes", "times faster"]
     ours = [_shown(w) for w in lines if w["tool"].startswith("Whence") and w["error"] is not None]
