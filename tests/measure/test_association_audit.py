@@ -67,18 +67,18 @@ def test_a_killed_audit_continues_and_ends_the_same(
 
     whole, shards = run.rationale_shard, []
 
-    def dying(shared: tuple, first: int, tick: object) -> object:  # type: ignore[type-arg]
-        if first >= 16:
+    def dying(shared: tuple, part: range, tick: object) -> object:  # type: ignore[type-arg]
+        if part.start >= 16:
             raise KeyboardInterrupt
-        shards.append(first)
-        return whole(shared, first, tick)  # type: ignore[arg-type]
+        shards.append(part.start)
+        return whole(shared, part, tick)  # type: ignore[arg-type]
 
     monkeypatch.setattr(run, "rationale_shard", dying)
     with pytest.raises(KeyboardInterrupt):
         whence.audit(model(), EXAMPLES, out / "killed", parameters=FEW, say=quiet)
     assert shards == [0, 8]
     monkeypatch.setattr(
-        run, "rationale_shard", lambda shared, first, tick: (shards.append(first), whole(shared, first, tick))[1]
+        run, "rationale_shard", lambda shared, part, tick: (shards.append(part.start), whole(shared, part, tick))[1]
     )
     again = whence.audit(model(), EXAMPLES, out / "killed", parameters=FEW, say=quiet)
     assert shards == [0, 8, 16]

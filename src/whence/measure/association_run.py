@@ -49,19 +49,15 @@ def run_rationale_audit(
             return folder.results
         for note in audit.notes:
             say(note)
-        starts = range(0, len(audit.examples), SHARD)
-        names = {f"{i:05d}": audit.examples[first : first + SHARD] for i, first in enumerate(starts)}
-        missing = [
-            Item(name, first, len(names[name]))
-            for name, first in zip(names, starts, strict=True)
-            if not folder.shard_file(name).exists()
-        ]
-        known = len(audit.examples) - sum(item.weight for item in missing)
+        total = len(audit.examples)
+        parts = {f"{i:05d}": range(first, min(first + SHARD, total)) for i, first in enumerate(range(0, total, SHARD))}
+        missing = [Item(name, part, len(part)) for name, part in parts.items() if not folder.shard_file(name).exists()]
+        known = total - sum(item.weight for item in missing)
         scale = _scale(audit, model, folder)
-        with progress("auditing rationales", len(audit.examples), known) as tick:
+        with progress("auditing rationales", total, known) as tick:
             for name, shard in (engine or LocalEngine()).spread(rationale_shard, (audit, model, scale), missing, tick):
                 folder.write_shard(name, shard)
-        rows = [row for name in names for row in folder.read_shard(name) or ()]
+        rows = [row for name in parts for row in folder.read_shard(name) or ()]
         results, clean = results_of(audit, model, rows, scale)
         save_rationales(out / "rationales.jsonl", clean)
         folder.finish(results)
@@ -95,14 +91,14 @@ def _scale(audit: RationaleAudit, model: Generator, folder: RunFolder) -> float:
     return float(kept[0]["scale"])
 
 
-def rationale_shard(shared: tuple[RationaleAudit, Generator, float], first: int, tick: Tick | None) -> list[dict[str, Any]]:
-    """One row for each example from `first` on: what was written at each level and draw, and which words that came from."""
+def rationale_shard(shared: tuple[RationaleAudit, Generator, float], part: range, tick: Tick | None) -> list[dict[str, Any]]:
+    """One row for each example of the part: what was written at each level and draw, and which words that came from."""
     audit, model, scale = shared
-    here, runner = audit.examples[first : first + SHARD], Runner(model)
+    here, runner = audit.examples[part.start : part.stop], Runner(model)
     draws, longest = audit.settings["draws"], audit.settings["max_tokens"]
     written = written_under_noise(runner, here, audit.grid(scale), draws, audit.seed, longest)
     clean = written[0][0]
-    shares = text_shares(runner, audit.examples, clean, audit.seed, first)
+    shares = text_shares(runner, audit.examples, clean, audit.seed, part.start)
     plain = importances(runner, here, clean)
     little = scale * SHAKEN * model.embedding_variance
     shaken = shaken_importances(runner, here, clean, shares, seed=audit.seed, noise=little)
