@@ -160,4 +160,4 @@ def test_judgements_are_read_back_blind(tmp_path: Path) -> None:
         ("no fusion", "fidelity of right"): 2,
         ("no fusion", "fidelity of wrong"): 2,
     }
-    assert {row["paper"] for row in table.rows} == {4.01, 3.30, 3.21}
+    assert {row["paper"] for row in table.rows} == {None}, "the paper has no planted scenes"

@@ -109,7 +109,7 @@ def test_alignment(scale: Scale) -> None:
 def test_mpii(scale: Scale) -> None:
     pieces = asked(mpii, scale)
     written = {(p.arguments["subject"].corpus, p.arguments["subject"].row) for p in pieces if p.work is mpii.found.pieces.write}
-    task = {"smoke": "scenes", "small": "esnli", "full": "esnli"}[scale]
+    task = {"smoke": "choices", "small": "esnli", "full": "esnli"}[scale]
     assert written >= {(task, "baseline"), (task, "sim")}
     assert scale == "smoke" or written >= {(task, row) for row in ("critic", "backward", "no_inference", "no_interpretation")}
     assert {p.work.__name__ for p in pieces} >= {"train", "teach_critic", "write", "people", "associate", "exchange"}

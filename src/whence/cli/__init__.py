@@ -55,7 +55,7 @@ def main() -> None:
     # also doing something else; a short spin is enough. Read when torch is loaded, which verbs do only when they run.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     # Python looks for cycles after every 700 new objects; an audit makes thousands for each text and next to no cycles. This
-    # takes a fifth off its time. A library leaves that to the program that uses it, so it stands here.
+    # saves it a part of its time. A library leaves that to the program that uses it, so it stands here.
     gc.set_threshold(100_000)
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # a terminal without UTF-8 gets question marks, not a traceback

@@ -26,14 +26,9 @@ MEASURES: dict[str, tuple[str, str, Aggregate, float]] = {
     "bleu": ("BLEU", "bleu", bleu_of, 1.0),
     "ppl": ("PPL", "surprise", perplexity_of, 1.0),
     "exact": ("explanation exactly as people's, %", "exact", mean, 100.0),
-    "cosine": ("cosine to people's", "cosine", mean, 1.0),
+    "cosine": ("cosine to people's, %", "cosine", mean, 100.0),
 }
 """Title, column of a row, how many rows become a number, and its unit."""
-
-
-def task_of(found: Found, corpus: str) -> str:
-    """nli or cose, as the paper's tables are named."""
-    return found.settings.corpora[corpus].template.split(".")[0]
 
 
 def values(rows: Rows, measure: str) -> np.ndarray:
@@ -69,14 +64,15 @@ def table_1(found: Found) -> TableRows:
     with the number of texts. The paper's ablations are with AFiRe, ours without."""
     for corpus in found.settings.corpora:
         for row in (PEOPLE, *found.rows(corpus)):
-            runs, known = found.written[corpus, row], published(paper.MAIN, task_of(found, corpus), row)
+            runs, known = found.written[corpus, row], published(paper.MAIN, corpus, row)
             base = {"corpus": TITLES[corpus], "model": title(row), "seeds": len(runs), "texts": len(runs[0])}
             for measure, (name, _, _, _) in MEASURES.items():
                 if any(len(values(one, measure)) for one in runs):
                     yield {**base, "measure": name, **over_seeds(runs, measure), "paper": published(known, measure)}
             repeated = [repetition(found, corpus, one) for one in runs]
-            yield {**base, "measure": "Inter-Rep", **NOTHING, "ours": float(np.mean(repeated)),
-                   "paper": published(known, "repetition")}  # fmt: skip
+            theirs = published(known, "repetition")
+            yield {**base, "measure": "Inter-Rep, %", **NOTHING, "ours": 100 * float(np.mean(repeated)),
+                   "paper": None if theirs is None else 100 * theirs}  # fmt: skip
 
 
 @table("table2", "Table 2: out of domain", "corpus, model, ours, paper, seeds, texts")
@@ -94,8 +90,8 @@ def table_3(found: Found) -> TableRows:
     from people's triples and from those with the explanation of an example that shares a sentence (planted scenes: a
     deciding word). Its own accuracy, on triples of people, says how far the score can be believed."""
     for corpus, own in found.critics.items():
-        known = paper.CRITIC if task_of(found, corpus) == "nli" else {}
-        yield {"corpus": TITLES[corpus], "model": "the critic's own accuracy", "paper": paper.CRITIC_ACCURACY, "seeds": 1,
+        known = published(paper.CRITIC, corpus)
+        yield {"corpus": TITLES[corpus], "model": paper.ITSELF, "paper": published(known, paper.ITSELF), "seeds": 1,
                **estimate([row["right"] for row in own], scale=100.0), "texts": len(own)}  # fmt: skip
         for row in (PEOPLE, *found.rows(corpus)):
             runs = found.written[corpus, row]
@@ -189,7 +185,7 @@ def table_6(found: Found, answers: Mapping[str, Answers]) -> TableRows:
             by.setdefault((about["corpus"], about["row"], measure), []).extend(map(float, marks))
     for (corpus, row, measure), numbers in by.items():
         yield {"corpus": TITLES[corpus], "model": title(row), "measure": measure, **estimate(numbers),
-               "paper": published(paper.JUDGED, task_of(found, corpus), row, measure), "answers": len(numbers)}  # fmt: skip
+               "paper": published(paper.JUDGED, corpus, row, measure), "answers": len(numbers)}  # fmt: skip
 
 
 @table("training", "The models", "corpus, model, ours, trained on, epoch, seeds")
