@@ -74,7 +74,8 @@ def _shown(found: Found, corpus: str, row: str, measure: str) -> str:
 def _accuracy(found: Found, corpus: str, better: str, worse: str, text: str) -> Claim:
     gap = seed_difference(found.written[corpus, better], found.written[corpus, worse], "right")
     both = ", ".join(_shown(found, corpus, row, "accuracy") for row in (better, worse))
-    return Claim(f"{text} ({TITLES[corpus]}).", above(gap), f"Accuracy in %: {both}; difference {signed(gap)}.")
+    points = Estimate(100 * gap.value, 100 * gap.low, 100 * gap.high)
+    return Claim(f"{text} ({TITLES[corpus]}).", above(gap), f"Accuracy in %: {both}; difference {signed(points, 1)}.")
 
 
 def _bleu(found: Found, corpus: str, better: str, worse: str, text: str) -> Claim:
