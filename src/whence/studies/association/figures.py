@@ -37,7 +37,7 @@ def labels_under_noise(corner: Corner) -> Figure:
 
     series = [
         _series("label accuracy of I→OR", levels, lambda rows: right(rows, "label", "gold")),
-        _series("labels that stay as without noise", levels, stable),
+        _series("labels that stay", levels, stable),
     ]
     title = f"{LABELS_OF.get(corner.name, 'Figures 4 and 8')}: labels under noise, {corner.title}"
     data = {"x_label": _noise_title(corner), "y_label": "%", "series": series}
@@ -56,7 +56,7 @@ def rationales_under_noise(corner: Corner) -> Figure:
 
     series = [
         _series("rationale quality", known, lambda rows: quality_gain(rows, "ir-o", "gold")),
-        _series("words as without noise (F1, %)", levels, alike),
+        _series("words kept (F1, %)", levels, alike),
     ]
     title = f"{RATIONALES_OF.get(corner.name, 'Figures 5 and 9')}: rationales under noise, {corner.title}"
     about = f"{_about(corner)} Quality: IR→O reads the noised rationale and the plain input, less I→O. It need not fall: IR→O \
