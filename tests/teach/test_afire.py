@@ -103,6 +103,19 @@ def test_a_critic_learns_to_tell_true_from_made_and_padding_counts_for_nothing()
             assert torch.allclose(player.scored(alone, *true_text(alone, text))[0], together[place], atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["critic", "backward"])
+def test_a_player_keeps_its_precision_where_the_model_learns_in_bfloat16(name: str) -> None:
+    player, step, _ = begun(name, warmup=0, own_steps=1, reward_steps=1)
+    seen: list[torch.dtype] = []
+    player.encoder.layers[0].linear1.register_forward_hook(lambda _, __, output: seen.append(output.dtype))
+    with torch.autocast("cpu", torch.bfloat16):
+        player(step)  # the player learns
+        reward = player(step)  # the model is rewarded
+    assert set(seen) == {torch.float32}
+    assert reward.item() != 0.0
+    assert player.report()["rewards"] == player.report()["own_steps"] == 1
+
+
 def test_a_negative_counts_up_to_the_margin_and_no_further() -> None:
     player, step, _ = begun("backward", margin=0.5, negatives=1.0)
     label, text = made(player, step)

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -167,6 +168,33 @@ def test_objectives() -> None:
         parse_objectives(["x"])
     with pytest.raises(BadInput, match="not a number"):
         parse_objectives(["cross_entropy=much"])
+
+
+def test_mixed_precision_rounds_products_and_keeps_weights_exact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[torch.dtype, bool]] = []
+    total = loop.total
+
+    def watched(*given: Any) -> Any:
+        objective = total(*given)
+
+        def term(step: Any) -> Any:
+            seen.append((step.logits.dtype, torch.is_grad_enabled()))
+            return objective(step)
+
+        term.learners = objective.learners  # type: ignore[attr-defined]
+        return term
+
+    monkeypatch.setattr(loop, "total", watched)
+    rounded = run_job(job("encoder", precision="bfloat16", select="loss"), toy_corpus(), tmp_path / "rounded", quiet)
+    assert {dtype for dtype, learning in seen if learning} == {torch.bfloat16}
+    assert {dtype for dtype, learning in seen if not learning} == {torch.float32}  # dev
+    exact = run_job(job("encoder", select="loss"), toy_corpus(), tmp_path / "exact", quiet)
+    assert rounded["test"]["macro_f1"] > 0.9
+    assert rounded["history"][0]["loss"] != exact["history"][0]["loss"]
+    assert rounded["history"][0]["loss"] == pytest.approx(exact["history"][0]["loss"], rel=0.02)
+    model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "rounded" / "model")
+    assert {weight.dtype for weight in model.parameters()} == {torch.float32}
+    assert any((weight != weight.bfloat16().float()).any() for weight in model.parameters())
 
 
 def test_bad_input(tmp_path: Path) -> None:

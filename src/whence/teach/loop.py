@@ -71,7 +71,8 @@ def train(
                 rate = _rate(settings, state["epoch"] * steps_per_epoch + state["step"], settings.epochs * steps_per_epoch)
                 for group, full in zip(optimizer.param_groups, rates, strict=True):
                     group["lr"] = full * rate
-                loss = objective(training.step(batches[state["step"]], reads))
+                with torch.autocast(model.device.type, torch.bfloat16, enabled=settings.precision == "bfloat16"):
+                    loss = objective(training.step(batches[state["step"]], reads))
                 if not torch.isfinite(loss):
                     raise BadInput(
                         f"the loss is {loss.item()} at epoch {state['epoch'] + 1}, step {state['step']}: lower --learning-rate"

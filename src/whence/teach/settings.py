@@ -1,8 +1,10 @@
 """The hyper-parameters of a training."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+Precision = Literal["float32", "bfloat16"]
 
 
 class Settings(BaseModel):
@@ -24,6 +26,9 @@ class Settings(BaseModel):
     warmup: float = Field(0.0, ge=0, lt=1)
     """Share of all steps in which the learning rate rises; afterwards it falls linearly to 0 if there was a warm-up."""
     clip: float = Field(5.0, gt=0)
+    precision: Precision = "float32"
+    """Of the passes in training. bfloat16: products of matrices are rounded, weights and optimiser stay float32. Faster where
+    the hardware multiplies bfloat16, far slower where it does not. Everything that is evaluated is float32."""
     patience: int = Field(3, gt=0)
     """Epochs without a better score before training stops."""
     generated: int | None = Field(400, gt=0)

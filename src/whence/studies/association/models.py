@@ -51,7 +51,7 @@ class Subject(BaseModel):
         if own.architecture == "warm":
             options["encoder"] = str(self.nli_encoder().folder / "model") if self.task.nli_encoder else self._encoder()
         chosen = {**default_settings(own.architecture), **own.training, **self.task.training}
-        chosen |= {**self.task.of_variant.get(self.variant, {}), **changed, "seed": self.seed}
+        chosen |= {**self.task.of_variant.get(self.variant, {}), **changed, "precision": own.precision, "seed": self.seed}
         return Job(
             task="text2text", data=self.corpus, model=own.architecture, template=template or self.template, options=options,
             settings=Settings(**chosen),
@@ -63,7 +63,9 @@ class Subject(BaseModel):
 
     def nli_encoder(self) -> Trained:
         """A classifier of pairs whose encoder the models of NLI start from."""
-        return taught_encoder(self._encoder(), self.settings.nli, self.settings.nli_training, self.root, self.seed)
+        own = self.settings
+        training = {**own.nli_training, "precision": own.precision}
+        return taught_encoder(self._encoder(), own.nli, training, self.root, self.seed)
 
     def _encoder(self) -> str:
         if self.settings.encoder is None:

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from whence.studies.study import Scale
+from whence.teach.settings import Precision
 
 VARIANTS = ("i-or", "ir-o", "i-o", "r-o", "i-r")
 """I the input, R the rationale, O the label; named as the templates are (data/template/known.py)."""
@@ -75,6 +76,8 @@ class AssociationSettings(BaseModel):
     nli: str = "esnli+snli"
     """The corpus whose labels teach the encoder first."""
     nli_training: dict[str, Any] = {}
+    precision: Precision = "float32"
+    """Of the passes in every training that starts from that encoder (`--set precision=bfloat16`)."""
     training: dict[str, Any] = {}
     options: dict[str, Any] = {}
     """Of the architecture."""

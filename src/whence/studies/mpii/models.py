@@ -99,7 +99,7 @@ class Subject(BaseModel):
                 options["early_steps"] = self.task.early_steps
             if options["base"] == "warm":
                 options["encoder"] = str(self._nli().folder / "model") if self.task.nli_encoder else self._encoder()
-        chosen = {**default_settings(SIM), **own.training, **self.task.training, "seed": self.seed}
+        chosen = {**default_settings(SIM), **own.training, **self.task.training, "precision": own.precision, "seed": self.seed}
         if kind.regulariser:
             chosen["objective"] = {"label_and_text": 1.0, kind.regulariser: own.afire_weight}
             more = {**own.afire, **({"straight_through": True} if kind.straight_through else {})}
@@ -117,7 +117,9 @@ class Subject(BaseModel):
 
     def _nli(self) -> Trained:
         """One for all seeds."""
-        return taught_encoder(self._encoder(), self.settings.nli, self.settings.nli_training, self.root, SUBSET_SEED)
+        own = self.settings
+        training = {**own.nli_training, "precision": own.precision}
+        return taught_encoder(self._encoder(), own.nli, training, self.root, SUBSET_SEED)
 
     def trained(self) -> Trained:
         return trained(self.job(), self.data())
@@ -143,6 +145,8 @@ class Subject(BaseModel):
         model = self._encoder() if critic.model == "encoder" else critic.model
         writes = model in BUILDERS
         chosen = {**default_settings(model), **critic.training, "seed": SUBSET_SEED}
+        if critic.model == "encoder":
+            chosen["precision"] = self.settings.precision
         job = Job(
             task="text2text" if writes else "classification", data=f"{self.corpus}-mismatched", model=model,
             template=CRITIC_TEMPLATE if writes else None, options=critic.options, settings=Settings(**chosen),

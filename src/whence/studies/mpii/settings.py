@@ -1,7 +1,6 @@
 """What the study does at each scale. Every number of a scale is here, and config.json keeps it.
 
-What `small` costs, in minutes of one core: the NLI encoder 25; 15 models on 6,000 pairs, 6 to 15 each, 150; the critic 25;
-writing, scoring and both association tests 30. Two hours on two cores.
+What `small` costs is in docs/mpii.md.
 """
 
 from typing import Any, Literal
@@ -9,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from whence.studies.study import Scale
+from whence.teach.settings import Precision
 
 
 class Critic(BaseModel):
@@ -78,6 +78,8 @@ class MpiiSettings(BaseModel):
     nli: str = "esnli+snli"
     """The corpus whose labels teach that encoder first."""
     nli_training: dict[str, Any] = {}
+    precision: Precision = "float32"
+    """Of the passes in every training that starts from that encoder (`--set precision=bfloat16`)."""
     training: dict[str, Any] = {}
     infersent: dict[str, Any] = {}
     """Sizes of e-InferSent, which has no base."""
@@ -121,14 +123,14 @@ def _smoke() -> MpiiSettings:
 
 
 def _small() -> MpiiSettings:
-    critic = Critic(model="encoder", with_dev=True, dev=900, test=2000,
+    critic = Critic(model="encoder", with_dev=True, dev=900, test=1500,
                     training={"epochs": 2, "batch_size": 32, "learning_rate": 1e-4})  # fmt: skip
     esnli = Task(
         template="nli.i-or",
         rows={"baseline": 3, "sim": 3, "critic": 3, "backward": 3, "critic_hard": 1, "no_inference": 1, "no_interpretation": 1,
               "e_infersent": 1},
-        train=6000, dev=500, test=2000, nli_encoder=True, outside={"mnli": "dev_matched", "sick": "test"}, outside_count=2000,
-        critic=critic, associated=100, intervened=500, shown=3, judged=30,
+        train=4000, dev=500, test=1500, nli_encoder=True, outside={"mnli": "dev_matched", "sick": "test"}, outside_count=1000,
+        critic=critic, associated=60, intervened=300, shown=3, judged=30,
     )  # fmt: skip
     return MpiiSettings(
         corpora={"esnli": esnli}, base="warm", afire={"warmup": 100},

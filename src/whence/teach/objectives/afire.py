@@ -13,6 +13,8 @@ are part of a checkpoint. Cost: one free decoding for each step of the player or
 """
 
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -73,7 +75,8 @@ class Player(Learner):
             self._learn(step)
             return nothing
         self.counts[2] += 1
-        value = self.reward(step, *self.made(step, self.port.model))
+        with self._exactly(*self.made(step, self.port.model)) as made:
+            value = self.reward(step, *made)
         return -value if bool(torch.isfinite(value)) else self._stop(1, nothing)
 
     def made(self, step: JointStep, model: Any) -> tuple[Tensor, Tensor]:
@@ -86,10 +89,17 @@ class Player(Learner):
         final = output.states[torch.arange(len(begun), device=begun.device), (step.targets >= 0).sum(1)]
         return own_distribution(final, hard), own_distribution(output.logits, hard)
 
+    @contextmanager
+    def _exactly(self, label: Tensor, text: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """(L', E') in the player's own precision, also where the model learns in bfloat16: slopes of slopes need it."""
+        with torch.autocast(text.device.type, enabled=False):
+            yield label.float(), text.float()
+
     def _learn(self, step: JointStep) -> None:
         with evaluating(self.port.model), torch.no_grad():
-            label, text = self.made(step, self.port.model)
-        loss, told = self.loss(step, label, text)
+            made = self.made(step, self.port.model)
+        with self._exactly(*made) as (label, text):
+            loss, told = self.loss(step, label, text)
         if not bool(torch.isfinite(loss)):
             self._stop(1, loss)
             return
