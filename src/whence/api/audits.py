@@ -8,7 +8,7 @@ from typing import Any
 
 from whence.api.inputs import as_examples, check_budget, check_limit, check_seed, labels_in
 from whence.api.model import Model, load
-from whence.api.rationale_audits import rationale_settings, run_rationales
+from whence.api.rationale_audits import REPORT, rationale_settings, run_rationales
 from whence.data import Corpus, Example
 from whence.data.registry import open_corpus
 from whence.data.table import Columns
@@ -24,14 +24,15 @@ from whence.models import Port
 from whence.report.association_report import association_verdict
 from whence.report.audit_report import verdict, write_report
 from whence.run.engine import Engine, make_engine
+from whence.run.mirror import inside, place_of
 
 
 @dataclass(frozen=True)
 class AuditReport:
-    """A finished audit: `results` is what results.json holds, `path` the HTML report."""
+    """A finished audit: `results` is what results.json holds, `path` the HTML report (a string if it is at an address)."""
 
     results: dict[str, Any]
-    path: Path
+    path: Path | str
 
     @property
     def verdict(self) -> list[str]:
@@ -72,6 +73,7 @@ def audit(
     unless `methods` or `measures` name explanations by words.
 
     model       a `Model`, or whatever `whence.load` takes
+    out         a folder, or the address of one (s3://…, gs://…; docs/scale.md)
     data        a corpus name, a file or folder, or examples, dicts, a data frame or a dataset (then `name` says what they are)
     methods     explainers by name; none means all that fit the model
     measures    measures by name; none means all that the data allows
@@ -92,18 +94,20 @@ def audit(
         if seconds is not None:
             raise BadInput("a budget for rationales: how long a model writes is not known before; expected a limit instead")
         about = prepare_rationales(model, data, split, limit, hide, seed, data_root, columns, parameters or {}, name)
-        return AuditReport(*run_rationales(about, model, out, say, chosen))
+        with place_of(out, say) as place:
+            return AuditReport(run_rationales(about, model, *place, chosen), inside(out, REPORT))
     how: dict[str, Any] = {
         "methods": methods, "measures": measures, "split": split, "hide": hide, "seed": seed, "data_root": data_root,
         "columns": columns, "name": name,
     }  # fmt: skip
     job, classifier = prepare_audit(model, data, limit=limit, parameters=parameters, **how)
-    if seconds is not None:
-        fits = budget_before(Path(out), seconds) or fit_budget(job, classifier, seconds)
-        settings = merged(job.parameters, fits.parameters)
-        job, _ = prepare_audit(model, data, limit=fits.examples, parameters=settings, **how)
-        job = replace(job, budget=fits.to_dict(), notes=[*job.notes, fits.note])
-    return finished(job, classifier, out, say, chosen)
+    with place_of(out, say) as place:
+        if seconds is not None:
+            fits = budget_before(place.path, seconds) or fit_budget(job, classifier, seconds)
+            settings = merged(job.parameters, fits.parameters)
+            job, _ = prepare_audit(model, data, limit=fits.examples, parameters=settings, **how)
+            job = replace(job, budget=fits.to_dict(), notes=[*job.notes, fits.note])
+        return AuditReport(finished(job, classifier, *place, chosen), inside(out, REPORT))
 
 
 def prepare_audit(
@@ -184,8 +188,7 @@ def _names(given: Sequence[str], what: str) -> list[str]:
     return names
 
 
-def finished(job: Audit, classifier: Port, out: str | Path, say: Say, engine: Engine | None = None) -> AuditReport:
-    results = run_audit(job, classifier, Path(out), say, engine)
-    path = Path(out) / "report.html"
-    write_report(results, path)
-    return AuditReport(results, path)
+def finished(job: Audit, classifier: Port, out: Path, say: Say, engine: Engine | None = None) -> dict[str, Any]:
+    results = run_audit(job, classifier, out, say, engine)
+    write_report(results, out / REPORT)
+    return results

@@ -14,6 +14,7 @@ from whence.report.association_report import write_association_report
 from whence.run.engine import Engine
 
 METHOD = WrittenRationale()
+REPORT = "report.html"
 
 
 def rationale_settings(parameters: Mapping[str, Mapping[str, Any]], hide: str | None) -> dict[str, Any]:
@@ -24,9 +25,8 @@ def rationale_settings(parameters: Mapping[str, Mapping[str, Any]], hide: str | 
     return filled(METHOD, parameters.get(METHOD.name))
 
 
-def run_rationales(job: RationaleAudit, model: Model, out: str | Path, say: Say, engine: Engine) -> tuple[dict[str, Any], Path]:
+def run_rationales(job: RationaleAudit, model: Model, out: Path, say: Say, engine: Engine) -> dict[str, Any]:
     assert isinstance(model.classifier, Generator)
-    results = run_rationale_audit(job, model.classifier, Path(out), say, engine)
-    path = Path(out) / "report.html"
-    write_association_report(results, path)
-    return results, path
+    results = run_rationale_audit(job, model.classifier, out, say, engine)
+    write_association_report(results, out / REPORT)
+    return results

@@ -7,11 +7,13 @@ from typing import Any
 from whence.api.audits import AuditReport, finished, open_examples
 from whence.api.inputs import check_seed
 from whence.api.model import load
+from whence.api.rationale_audits import REPORT
 from whence.data.table import Columns
 from whence.errors import BadInput
 from whence.explain import check_hide
 from whence.explain.given import read_groups
 from whence.measure.audit import Audit, Say
+from whence.run.mirror import inside, place_of
 
 
 def score(
@@ -44,4 +46,5 @@ def score(
     hiding = None if hide is None else check_hide(hide)
     chosen = [example for example in examples if example.id in explained]
     job = Audit(loaded.name, name, split, chosen, (), measures, hiding, seed, {}, given, notes)
-    return finished(job, loaded.classifier, out, say)
+    with place_of(out, say) as place:
+        return AuditReport(finished(job, loaded.classifier, *place), inside(out, REPORT))

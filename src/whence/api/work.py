@@ -20,6 +20,7 @@ from whence.models.build import NAMES
 from whence.models.options import check_options
 from whence.report.study_report import write_study_report
 from whence.run.engine import make_engine
+from whence.run.mirror import place_of
 from whence.studies.calibrate import calibrate as run_calibration
 from whence.studies.planted_model import planted_model
 from whence.studies.registry import find_study
@@ -59,6 +60,7 @@ def train(
     """Trains or fine-tunes a model, or continues; returns what `out`/results.json holds. The model is in `out`/model.
 
     data        a corpus with a training split, or a folder with train.csv (and dev.csv, test.csv)
+    out         a folder, or the address of one (s3://…, gs://…; docs/scale.md)
     model       "bilstm", "mlp", "decomposable", "esim", "encoder", or the folder or hub id of a Hugging Face model;
                 in text2text "small_t5", "small_gpt2", "warm", or a folder or hub id; in joint "sim", "infersent"
     task        "classification"; "text2text": the model writes the target that `template` makes of an example; "joint": it
@@ -83,7 +85,8 @@ def train(
     corpus = training_corpus(data, data_root, columns)
     for note in corpus.notes:
         say(note)
-    return run_job(job, corpus, Path(out), say, device=place)
+    with place_of(out, say) as there:
+        return run_job(job, corpus, *there, device=place)
 
 
 def training_job(
@@ -230,15 +233,18 @@ def study(
     """Repeats a published paper's study, or continues; returns what `out`/results.json holds and writes `out`/report.html.
 
     scale     "smoke" (planted data, minutes), "small" (real data, an hour or two on two cores), "full" (as in the paper)
-    out       Default: runs/NAME-SCALE
+    out       a folder, or the address of one (docs/scale.md). Default: runs/NAME-SCALE
     settings  in place of the scale's own
     """
     found = find_study(name)
-    folder = Path(out) if out is not None else Path("runs") / f"{name}-{scale}"
+    folder = out if out is not None else Path("runs") / f"{name}-{scale}"
     root = None if data_root is None else Path(data_root)
     chosen = make_engine(engine, address, gpus_per_task).on(default_device().type)
-    results = run_study(found, check_scale(scale), folder, check_seed(seed), root, chosen, settings or {}, say)
-    write_study_report(results, folder / "report.html")
+    with place_of(folder, say) as place:
+        results = run_study(
+            found, check_scale(scale), place.path, check_seed(seed), root, chosen, settings or {}, place.say
+        )  # fmt: skip
+        write_study_report(results, place.path / "report.html")
     return results
 
 

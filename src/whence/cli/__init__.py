@@ -60,7 +60,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # a terminal without UTF-8 gets question marks, not a traceback
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    runs.in_folder(None)
+    runs.nowhere()
     try:
         code = app(standalone_mode=False)
     except BadInput as error:

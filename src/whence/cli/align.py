@@ -1,6 +1,7 @@
 """whence align: which word pairs a prediction on two sentences rests on."""
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -48,7 +49,8 @@ def align(
         list[str] | None, typer.Option(help="An explainer. Repeat the option for several. Default: arec.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Save to this file: .jsonl, or a picture of a single pair (.svg, .png, .pdf).")
+        str | None,
+        typer.Option(help="Save to this file or address (s3://…): .jsonl, or a picture of a single pair (.svg, .png, .pdf)."),
     ] = None,
     sealed: Annotated[
         bool, typer.Option("--sealed", help="Explain the routes through [CLS] and [SEP] too: one more row and column.")
@@ -86,14 +88,15 @@ def align(
     from whence.measure.alignments.needed import need_in_words
     from whence.run import check_file
     from whence.run.engine import make_engine
+    from whence.run.mirror import is_address, place_of
 
     if (text is None or pair is None) == (data is None) or (data is not None and (text is not None or pair is not None)):
         raise BadInput("give either --text and --pair, or --data")
-    ending = None if out is None else out.suffix.lower()
+    ending = None if out is None else Path(out).suffix.lower()
     if ending is not None and ending not in (*PICTURES, ".jsonl"):
         raise BadInput(f"--out {out}: unknown ending '{ending}'; expected .jsonl, or {', '.join(PICTURES)} for a picture")
-    if out is not None:
-        check_file(out)
+    if out is not None and not is_address(out):
+        check_file(Path(out))
     names, parameters = each_once(method or ["arec"]), method_parameters(set_)
     for name in names:
         if name not in ALIGNMENT_METHODS:
@@ -112,26 +115,27 @@ def align(
         return loaded.align(several, method=name, seed=seed, parameters=parameters.get(name, {}), sealed=sealed)
 
     made: Iterable[Alignment]
-    if data is not None and out is not None and ending == ".jsonl":
-        settings = {"job": "align", "sealed": sealed, "seed": seed, "parameters": parameters}
-        chosen = make_engine(engine, address, gpus_per_task).on(loaded.classifier.device_kind)
-        explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say, chosen)
-        made = read_alignments(out)
-    else:
-        given = [Example("text", {"premise": text or "", "hypothesis": pair or ""})] if data is None else list(examples)
-        made = [alignment for name in names for alignment in make(name, given)]
-        if out is not None and ending in PICTURES:
-            save_matrix(made[0], out)
-        elif out is not None:
-            save_alignments(out, made)
-    if as_json:
-        print_json([alignment.to_dict() for alignment in made])
-        return
-    if out is None:
-        for alignment in made:
-            console.print(alignment)
-    else:
-        count = len(names) * pairs
-        say(f"{count} explanation{'s' * (count != 1)}: {out}")
-    if pairs > 1 or out is not None:
-        say(need_in_words(islice(made, pairs)))
+    with nullcontext() if out is None else place_of(out, say, file=True) as place:
+        if data is not None and place is not None and ending == ".jsonl":
+            settings = {"job": "align", "sealed": sealed, "seed": seed, "parameters": parameters}
+            chosen = make_engine(engine, address, gpus_per_task).on(loaded.classifier.device_kind)
+            explain_to_file(place.path, {**settings, **loaded.identity}, examples, names, make, place.say, chosen)
+            made = read_alignments(place.path)
+        else:
+            given = [Example("text", {"premise": text or "", "hypothesis": pair or ""})] if data is None else list(examples)
+            made = [alignment for name in names for alignment in make(name, given)]
+            if place is not None and ending in PICTURES:
+                save_matrix(made[0], place.path)
+            elif place is not None:
+                save_alignments(place.path, made)
+        if as_json:
+            print_json([alignment.to_dict() for alignment in made])
+            return
+        if out is None:
+            for alignment in made:
+                console.print(alignment)
+        else:
+            count = len(names) * pairs
+            say(f"{count} explanation{'s' * (count != 1)}: {out}")
+        if pairs > 1 or out is not None:
+            say(need_in_words(islice(made, pairs)))

@@ -1,11 +1,6 @@
 """whence demo and calibrate: the whole path on planted corpora, where the true reason is known."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from whence.cli.options import AsJson, Seed, console, quiet, say
+from whence.cli.options import AsJson, OutFolder, Seed, console, quiet, say
 from whence.cli.runs import in_folder
 
 EXAMPLES, EPOCHS = 60, 3
@@ -13,7 +8,7 @@ EXAMPLES, EPOCHS = 60, 3
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for report.html and results.json.")] = Path("runs/demo"),
+    out: OutFolder = "runs/demo",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:

@@ -1,5 +1,6 @@
 """whence explain: a number for every word of a text, in the terminal or in a file."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -48,8 +49,8 @@ def explain(
     ] = None,
     target: Annotated[str | None, typer.Option(help="The label to explain. Default: the predicted one.")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Save to this file, as JSON lines. With --data, a killed run continues."),
+        str | None,
+        typer.Option(help="Save to this file or address (s3://…), as JSON lines. With --data, a killed run continues."),
     ] = None,
     eraser: Annotated[bool, typer.Option(help="Save in ERASER's format instead.")] = False,
     share: Annotated[
@@ -90,6 +91,7 @@ def explain(
     from whence.explain.to_file import explain_to_file
     from whence.run import check_file
     from whence.run.engine import make_engine
+    from whence.run.mirror import is_address, place_of
 
     if (text is None) == (data is None):
         raise BadInput(
@@ -104,8 +106,8 @@ def explain(
     if eraser and out is None:
         raise BadInput("--eraser says how to save; expected --out FILE too")
     check_share(share)
-    if out is not None:
-        check_file(out)
+    if out is not None and not is_address(out):
+        check_file(Path(out))
     if data is not None:
         corpus = open_corpus(data, data_root, columns(text_column, pair_column, label_column))
         examples = corpus.select(split or usual_split(corpus), limit, seed)
@@ -124,19 +126,20 @@ def explain(
     def make(name: str, several: list[Example]) -> list[TokenScores]:
         return loaded.explain(several, method=name, target=target, hide=hide, seed=seed, parameters=parameters.get(name, {}))
 
-    if data is not None and out is not None and not eraser:
-        settings = {"job": "explain", "target": target, "hide": hide, "seed": seed, "parameters": parameters}
-        chosen = make_engine(engine, address, gpus_per_task).on(loaded.classifier.device_kind)
-        count = explain_to_file(out, {**settings, **loaded.identity}, examples, names, make, say, chosen)
-        made = load_explanations(out) if as_json else []
-    else:
-        given = [Example("text", {"text": text or ""} if pair is None else {"premise": text or "", "hypothesis": pair})]
-        made = [x for name in names for x in make(name, given if data is None else list(examples))]
-        count = len(made)
-        if out is not None and eraser:
-            save_eraser(out, made, share)
-        elif out is not None:
-            save_explanations(out, made)
+    with nullcontext() if out is None else place_of(out, say, file=True) as place:
+        if data is not None and place is not None and not eraser:
+            settings = {"job": "explain", "target": target, "hide": hide, "seed": seed, "parameters": parameters}
+            chosen = make_engine(engine, address, gpus_per_task).on(loaded.classifier.device_kind)
+            count = explain_to_file(place.path, {**settings, **loaded.identity}, examples, names, make, place.say, chosen)
+            made = load_explanations(place.path) if as_json else []
+        else:
+            given = [Example("text", {"text": text or ""} if pair is None else {"premise": text or "", "hypothesis": pair})]
+            made = [x for name in names for x in make(name, given if data is None else list(examples))]
+            count = len(made)
+            if place is not None and eraser:
+                save_eraser(place.path, made, share)
+            elif place is not None:
+                save_explanations(place.path, made)
     if as_json:
         print_json([explanation.to_dict() for explanation in made])
     elif out is None:

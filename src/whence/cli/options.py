@@ -60,6 +60,13 @@ GpusPerTask = Annotated[
         "--gpus-per-task", help="With --engine ray: GPUs of a task, such as 0.25. Default: 1 for a model on a GPU, else 0."
     ),
 ]
+OutFolder = Annotated[
+    str,
+    typer.Option(
+        "--out",
+        help="Folder, or its address (s3://…), for report.html and results.json. Run the same command again to continue.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, max=HIGHEST_SEED, help="The same seed gives the same numbers.")]
 Parameters = Annotated[
     list[str] | None, typer.Option("--set", help="METHOD.NAME=VALUE, for example lime.n_samples=1000. Repeat for several.")

@@ -33,8 +33,11 @@ def study(
         ),
     ] = "small",
     out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for report.html and results.json. Run again to continue. Default: runs/NAME-SCALE."),
+        str | None,
+        typer.Option(
+            help="Folder, or the address of one (s3://…), for report.html and results.json. Run again to continue. "
+            "Default: runs/NAME-SCALE."
+        ),
     ] = None,
     seed: Seed = 0,
     engine: EngineName = "local",
@@ -48,6 +51,7 @@ def study(
     quiet()
     from whence.api import study as run
     from whence.errors import unknown
+    from whence.run.mirror import inside
     from whence.studies.registry import find_study, names
 
     if name is None or name not in names():
@@ -55,7 +59,7 @@ def study(
         if name is not None:
             raise unknown("study", name, names())
         return
-    folder = out or Path("runs") / f"{name}-{scale}"
+    folder = out if out is not None else f"runs/{name}-{scale}"
     overrides = keyed(set_, "--set")
     results = run(
         name,
@@ -72,7 +76,7 @@ def study(
     if as_json:
         print_json(results)
     else:
-        _show(results, folder / "report.html")
+        _show(results, inside(folder, "report.html"))
 
 
 def _list(studies: list[Any], as_json: bool) -> None:
@@ -87,7 +91,7 @@ def _list(studies: list[Any], as_json: bool) -> None:
     console.print(table)
 
 
-def _show(results: dict[str, Any], report: Path) -> None:
+def _show(results: dict[str, Any], report: Path | str) -> None:
     from whence.report.study_report import compared
 
     for given in list(results["tables"].values())[:1]:

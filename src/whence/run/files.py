@@ -27,6 +27,17 @@ _HOST = re.sub(r"\W", "_", socket.gethostname())
 _TEMPORARY = re.compile(r"\..+\.(\w+)-(\d+)-\d+\.tmp", re.DOTALL)
 _numbers = itertools.count()
 _seen: set[Path] = set()
+_told: list[Callable[[Path], None]] = []
+
+
+@contextmanager
+def told_of_files(tell: Callable[[Path], None]) -> Iterator[None]:
+    """While this is open, `tell` is called with every file and folder that has just taken its place (run/mirror.py)."""
+    _told.append(tell)
+    try:
+        yield
+    finally:
+        _told.remove(tell)
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -40,6 +51,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             _to_disk(temporary)
             temporary.replace(place)
             _to_disk(place.parent)
+    for tell in _told:
+        tell(place)
 
 
 def check_file(path: Path) -> Path:
@@ -74,6 +87,8 @@ def replace_folder(path: Path, write: Callable[[Path], object]) -> None:
                 raise
             _to_disk(place.parent)
         remove(old)
+    for tell in _told:
+        tell(place)
 
 
 def put_back(path: Path) -> None:
