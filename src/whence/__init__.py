@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from whence.api import AuditReport, Example, Model, audit, calibrate, load, open_corpus, plan, score, study, train
+    from whence.api import AuditReport, Example, Model, audit, calibrate, load, open_corpus, plan, score, study, sweep, train
 
 __version__ = "0.1.0"
 __all__ = [
-    "AuditReport", "Example", "Model", "audit", "calibrate", "load", "open_corpus", "plan", "score", "study", "train",
+    "AuditReport", "Example", "Model", "audit", "calibrate", "load", "open_corpus", "plan", "score", "study", "sweep", "train",
 ]  # fmt: skip
 
 

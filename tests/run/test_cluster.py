@@ -11,7 +11,7 @@ import pytest
 import torch
 from tiny import LABELS, pairs, texts, tiny_bert
 
-from whence.api import load
+from whence.api import load, sweep
 from whence.data import Example, open_template
 from whence.data.corpus import Corpus
 from whence.data.planted import shortcuts
@@ -102,6 +102,13 @@ def test_a_lost_node_loses_nothing(tmp_path: Path, cluster: Any, monkeypatch: py
         )
     for name in ("results.json", "rationales.jsonl"):
         assert (tmp_path / "written" / name).read_bytes() == (tmp_path / "written on ray" / name).read_bytes()
+
+    for where, on in (("swept", {}), ("swept on ray", {"engine": "ray", "address": cluster.address})):
+        monkeypatch.setenv("WHENCE_CACHE", str(tmp_path / f"cache of {where}"))
+        usual: dict[str, Any] = {"limit": 24, "epochs": 1, "options": {"hidden_size": 8}, "say": quiet, **on}
+        swept = sweep("reviews", "mlp", tmp_path / where, {"seed": [0, 1]}, **usual)
+    for name in ("results.json", *(f"{run['run']}/model/model.safetensors" for run in swept["runs"])):
+        assert (tmp_path / "swept" / name).read_bytes() == (tmp_path / "swept on ray" / name).read_bytes()
 
 
 def told() -> list[Example]:

@@ -12,6 +12,7 @@ from whence.api.audits import AuditReport, audit, prepare_audit, usual_split
 from whence.api.model import Model, load
 from whence.api.plans import plan
 from whence.api.scores import score
+from whence.api.sweeps import sweep
 from whence.api.work import calibrate, study, train
 from whence.data import Example
 from whence.data.registry import open_corpus
@@ -19,5 +20,5 @@ from whence.explain.given import read_explanations
 
 __all__ = [
     "AuditReport", "Example", "Model", "audit", "calibrate", "load", "open_corpus", "plan", "prepare_audit",
-    "read_explanations", "score", "study", "train", "usual_split",
+    "read_explanations", "score", "study", "sweep", "train", "usual_split",
 ]  # fmt: skip

@@ -1,16 +1,19 @@
 """whence train: a classifier or a text-to-text model, from scratch or fine-tuned."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from whence.cli.options import (
+    Address,
     AsJson,
     DataName,
     DataRoot,
     Device,
+    EngineName,
+    GpusPerTask,
     LabelColumn,
     PairColumn,
     Seed,
@@ -25,9 +28,10 @@ from whence.cli.options import (
     table_title,
 )  # fmt: skip
 from whence.cli.runs import in_folder
-from whence.errors import visible
+from whence.errors import BadInput, visible
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1", "exact_match": "exact match", "bleu": "BLEU"}
+SPLITS = ("dev", "test")
 
 
 def train(
@@ -39,7 +43,12 @@ def train(
             "sim, infersent. To start from an encoder: warm. To fine-tune: a folder or hub id."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Run folder. The model is saved in OUT/model. Run the same command to continue.")],
+    out: Annotated[
+        str,
+        typer.Option(
+            help="Run folder, or its address (s3://…). The model is saved in OUT/model. Run the same command to continue."
+        ),
+    ],
     task: Annotated[
         str,
         typer.Option(
@@ -86,44 +95,63 @@ def train(
     label_column: LabelColumn = None,
     data_root: DataRoot = None,
     device: Device = None,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=VALUE,VALUE: train once for each value, in a folder of its own in OUT. Repeat it for all combinations. "
+            "NAME is seed, learning-rate, epochs, …, objective.NAME (its weight), OBJECTIVE.NAME as in --set, or option.NAME."
+        ),
+    ] = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    gpus_per_task: GpusPerTask = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a classifier or a text-to-text model from scratch, or fine-tune one.
 
     --data needs a training split: a corpus that has one, or a folder with train.csv and, if you have them, dev.csv and
     test.csv. You can stop training at any time: run the same command again and it continues from its last checkpoint.
+
+    --sweep trains many models that differ in some settings, one after another or, with --engine ray, side by side.
     """
     quiet()
-    from whence.api import train as run
+    from whence import api
+    from whence.run.mirror import inside
 
-    results = run(
-        data,
-        model,
-        in_folder(out),
-        task=task,
-        template=template,
-        objectives=objective or (),
-        parameters=method_parameters(set_),
-        options=keyed(option, "--option"),
-        vectors=vectors,
-        select=select,
-        guide=guide,
-        limit=limit,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        patience=patience,
-        precision=precision,
-        seed=seed,
-        data_root=data_root,
-        columns=columns(text_column, pair_column, label_column),
-        device=device,
-        say=say,
-    )
+    arguments: dict[str, Any] = {
+        "task": task,
+        "template": template,
+        "objectives": objective or (),
+        "parameters": method_parameters(set_),
+        "options": keyed(option, "--option"),
+        "vectors": vectors,
+        "select": select,
+        "guide": guide,
+        "limit": limit,
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "patience": patience,
+        "precision": precision,
+        "seed": seed,
+        "data_root": data_root,
+        "columns": columns(text_column, pair_column, label_column),
+        "device": device,
+        "say": say,
+    }
+    if sweep:
+        over = {name.replace("-", "_"): _values(given) for name, given in keyed(sweep, "--sweep").items()}
+        on: dict[str, Any] = {"engine": engine, "address": address, "gpus_per_task": gpus_per_task}
+        results = api.sweep(data, model, in_folder(out), over, **on, **arguments)
+        _show_sweep(results, f"{model} on {data}", out, as_json)
+        return
+    if engine != "local" or address is not None or gpus_per_task is not None:
+        raise BadInput("--engine, --address and --gpus-per-task are for many trainings; expected --sweep with them")
+    results = api.train(data, model, in_folder(out), **arguments)
     if as_json:
         print_json(results)
         return
-    splits = [split for split in ("dev", "test") if split in results]
+    splits = [split for split in SPLITS if split in results]
     shown = [metric for metric in METRICS if all(metric in results[split] for split in splits)]
     table = Table("split", "examples", *(METRICS[metric] for metric in shown), title=table_title(f"{model} on {data}"))
     for split in splits:
@@ -132,4 +160,28 @@ def train(
     console.print(table)
     for note in results["notes"]:
         console.print(f"note: {visible(note)}")
-    console.print(f"model: {visible(str(out / 'model'))}")
+    console.print(f"model: {visible(str(inside(out, 'model')))}")
+
+
+def _values(given: Any) -> list[Any]:
+    """Of `NAME=VALUE,VALUE`, each read as JSON where it is JSON."""
+    if isinstance(given, list):
+        return given
+    return [keyed([f"x={value}"], "--sweep")["x"] for value in given.split(",")] if isinstance(given, str) else [given]
+
+
+def _show_sweep(results: dict[str, Any], title: str, out: str, as_json: bool) -> None:
+    if as_json:
+        print_json(results)
+        return
+    runs, names = results["runs"], list(results["over"])
+    shown = [(split, metric) for split in SPLITS for metric in METRICS if all(metric in run.get(split, {}) for run in runs)]
+    heads = [f"{split} {METRICS[metric]}" for split, metric in shown]
+    table = Table(*(visible(name) for name in names), *heads, "folder", title=table_title(title))
+    for run in runs:
+        values = (visible(str(run["settings"][name])) for name in names)
+        table.add_row(*values, *(f"{run[split][metric]:.4f}" for split, metric in shown), visible(run["run"]))
+    console.print(table)
+    for note in results["notes"]:
+        console.print(f"note: {visible(note)}")
+    console.print(f"models: {visible(out)}/RUN/model")

@@ -108,7 +108,7 @@ def _run(
     return results
 
 
-def cached_job(job: Job, corpus: Corpus, say: Say = print) -> Path:
+def cached_job(job: Job, corpus: Corpus, say: Say = print, device: torch.device | None = None) -> Path:
     """The run folder of this training in the cache: trained now, continued, or taken as it is.
 
     The folder is named by everything that the result depends on (teach/depends.py) and by all versions, so that what another
@@ -118,7 +118,7 @@ def cached_job(job: Job, corpus: Corpus, say: Say = print) -> Path:
     _, _, _, config = prepared(job, corpus)
     out = cache_folder("models", {**config, "versions": versions()})
     if not (out / "results.json").exists():
-        run_job(job, corpus, out, say, partial(print, file=sys.stderr, flush=True))
+        run_job(job, corpus, out, say, partial(print, file=sys.stderr, flush=True), device)
     return out
 
 
