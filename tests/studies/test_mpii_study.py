@@ -24,6 +24,7 @@ TOY: dict[str, Any] = {
     "afire": {"warmup": 0, "size": 8, "layers": 1},
     "infersent": {"embedding_dim": 8, "hidden_size": 8, "decoder_size": 8, "classifier_size": 8, "longest": 12},
     "infersent_training": {"epochs": 1},
+    "cage_training": {"epochs": 1},
     "order": 3,
     "texts": 100,
     "corpora": {
@@ -34,7 +35,8 @@ TOY: dict[str, Any] = {
             "outside": {"scenes": "dev"}, "outside_count": 4, "associated": 3, "levels": [0.0, 1.0], "draws": 2,
             "intervened": 4, "judged": 2,
         },
-        "choices": {**TASK, "template": "cose.i-or", "tokens": "spaced", "rows": {"sim": 1}, "intervened": 4, "associated": 3,
+        "choices": {**TASK, "template": "cose.i-or", "tokens": "spaced", "rows": {"sim": 1, "cage": 1},
+                    "intervened": 4, "associated": 3,
                     "levels": [0.0, 1.0], "draws": 2},
     },
 }  # fmt: skip
@@ -58,6 +60,11 @@ def test_runs_and_returns_what_it_found(tmp_path: Path) -> None:
     bonds = {(row["corpus"], row["model"]): row["words test"] for row in found["tables"]["association"]["rows"]}
     assert bonds["planted choices", "SIM"] == "not run"
     assert bonds["planted scenes", "SIM"] != "not run"
+    rows = [row for row in found["tables"]["table1"]["rows"] if row["corpus"] == "planted choices"]
+    measured = {(row["model"], row["measure"]) for row in rows}
+    assert {("CAGE (explain, then predict)", "accuracy, %"), ("CAGE (explain, then predict)", "BLEU")} <= measured
+    assert "CAGE (explain, then predict)" not in {row["model"] for row in found["tables"]["exchange"]["rows"]}
+    assert "SIM predicts better than CAGE (planted choices)." in {claim["text"] for claim in found["claims"]}
     assert {"sheets/fidelity.csv", "sheets/label_told.csv", "sheets/fluency.html"} <= set(found["artefacts"])
     assert "predicted" not in (out / "sheets" / "fidelity.csv").read_text().splitlines()[0]
     write_study_report(found, out / "report.html")

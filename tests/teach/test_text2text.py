@@ -14,9 +14,10 @@ from torch.nn.functional import log_softmax
 import whence.teach.loop as loop
 from whence.data import Corpus, Example, Template, open_template
 from whence.errors import BadInput
-from whence.models import load_port
+from whence.explain.text import read_rationales
+from whence.models import Seq2Seq, load_port
 from whence.models.text_models import build_text_model
-from whence.run import Request, Runner, read_json
+from whence.run import Request, RunFolder, Runner, read_json
 from whence.teach import Job, Settings, default_settings, read_predictions, run_job
 from whence.teach.objectives import OBJECTIVES, TextStep
 from whence.teach.tasks import Text2Text
@@ -275,3 +276,21 @@ def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="objective 'saloss' reads attention"):
         run(settings=Settings(objective={"saloss": 1.0}))
     assert open_template("why") is WHY
+
+
+def test_a_reader_follows_the_rationale_that_it_is_given(tmp_path: Path) -> None:
+    """R→O learned from people's rationales says what another rationale says, and several together say what each says alone."""
+    reads = Template("reads", "legs: {rationale}", "{label}")
+    subject = task(template=reads)
+    settings = Settings(**default_settings("small_t5") | {"epochs": 12, "batch_size": 8, "learning_rate": 1e-2, "patience": 12})
+    with RunFolder(tmp_path / "run", {}, quiet) as folder:
+        loop.train(subject, legs().load("train"), legs().load("dev"), settings, folder.path, quiet)
+    reader = Seq2Seq(subject.model, subject.port.tokenizer, reads, legs().labels)
+    examples = legs().load("test")
+    own = read_rationales(reader, examples)
+    assert own == [example.label for example in examples]
+    others = [example.explanations[0] for example in (*examples[2:], *examples[:2])]
+    swapped = read_rationales(reader, examples, others)
+    assert swapped == [*own[2:], *own[:2]]
+    assert swapped != own
+    assert [read_rationales(reader, [e], [r])[0] for e, r in zip(examples, others, strict=True)] == swapped

@@ -11,18 +11,16 @@ import numpy as np
 
 from whence.data import Example, word_spans
 from whence.explain import METHODS, explain
-from whence.explain.text import Rationale, write_rationales
+from whence.explain.text import Rationale, read_rationales, write_rationales
 from whence.explain.text.importance import SHAKEN, Importance, importances, shaken_importances, text_shares
 from whence.measure.shared_importance import depending
 from whence.models.generator import Generator
-from whence.run import Request, Runner
+from whence.run import Runner
 from whence.run.engine import Rows
 from whence.studies.association.models import Subject, roar_part
 from whence.studies.association.settings import Noise, Roar
 from whence.teach import read_predictions
 
-SHORT = 20
-"""Tokens of an answer that is a label alone, as in the released code."""
 SOURCES = ("gold", "i-r", "i-or")
 """Whose rationales R→O and IR→O read."""
 
@@ -53,7 +51,7 @@ def answers(subject: Subject) -> Rows:
     written = {variant: _predictions(subject.as_variant(variant)) for variant in ("i-or", "i-r", "i-o", "r-o", "ir-o")}
     examples = [e for e in subject.data().load("test") if all(e.id in rows for rows in written.values())]
     told = {variant: [written[variant][e.id]["rationale"] or "" for e in examples] for variant in ("i-r", "i-or")}
-    read = {f"{reader} {source}": _answers(subject.as_variant(reader).generator(), examples, told[source])
+    read = {f"{reader} {source}": read_rationales(subject.as_variant(reader).generator(), examples, told[source])
             for reader in ("r-o", "ir-o") for source in told}  # fmt: skip
     return [
         {
@@ -69,20 +67,6 @@ def answers(subject: Subject) -> Rows:
 
 def _predictions(subject: Subject) -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in read_predictions(subject.trained().folder, "test")}
-
-
-def _answers(reader: Generator, examples: Sequence[Example], rationales: Sequence[str] | None = None) -> list[str | None]:
-    """The label that a model writes, for each example, with other rationales than its own."""
-    encoded = reader.encode(examples, rationales)
-    outputs = Runner(reader, remembered=0).run([Request(item, write=SHORT) for item in encoded])
-    return [_parsed(reader, example, result.written.text if result.written else "")[0]
-            for example, result in zip(examples, outputs, strict=True)]  # fmt: skip
-
-
-def _parsed(model: Generator, example: Example, output: str) -> tuple[str | None, str | None]:
-    template = model.template_for(example)
-    parsed = template.parse(output, template.candidates(example, model.labels))
-    return parsed.label, parsed.rationale
 
 
 def noise(subject: Subject, base: Subject, own: Noise, level: float) -> Rows:
@@ -108,7 +92,7 @@ def reread(subject: Subject, rationales: Sequence[str]) -> Rows:
     """What IR→O, without noise, says after reading rationales: those of the tested examples, draw after draw."""
     examples = subject.tested(subject.task.noise.examples)
     several = [examples[i % len(examples)] for i in range(len(rationales))]
-    return [{"ir-o": answer} for answer in _answers(subject.as_variant("ir-o").generator(), several, rationales)]
+    return [{"ir-o": answer} for answer in read_rationales(subject.as_variant("ir-o").generator(), several, rationales)]
 
 
 def told(subject: Subject) -> Rows:
@@ -116,7 +100,7 @@ def told(subject: Subject) -> Rows:
     model, examples = subject.generator(), subject.tested(len(subject.data().load("test")))
     written = write_rationales(Runner(model, remembered=0), examples, max_tokens=subject.task.noise.longest)
     reader = subject.model_copy(update={"constant": False}).as_variant("ir-o").generator()
-    read = _answers(reader, examples, [r.text for r in written])
+    read = read_rationales(reader, examples, [r.text for r in written])
     return [
         {"id": e.id, "gold": e.answer, "label": r.label, "rationale": r.text, "ir-o": answer}
         for e, r, answer in zip(examples, written, read, strict=True)
@@ -190,8 +174,8 @@ def retrain(subject: Subject, own: Roar, hidden: Mapping[str, Sequence[int]]) ->
     model, whole = subject.retrained(own, data), roar_part(subject.data(), own)["test"]
     examples = data.load("test")
     written = write_rationales(Runner(model, remembered=0), examples, max_tokens=subject.task.noise.longest)
-    read = _answers(subject.as_variant("ir-o").generator(), whole, [r.text for r in written])
-    plain = _answers(subject.as_variant("i-o").generator(), whole)
+    read = read_rationales(subject.as_variant("ir-o").generator(), whole, [r.text for r in written])
+    plain = read_rationales(subject.as_variant("i-o").generator(), whole)
     return [
         {"id": e.id, "source": o.texts["text"], "gold": e.answer, "label": r.label, "rationale": r.text, "ir-o": with_it,
          "i-o": without}

@@ -20,6 +20,15 @@ SHEETS = (
 )
 
 
+NOTES = (
+    "Explanations are written greedily and fed back as tokens; the released code feeds back distributions.",
+    "The prediction of a stepwise model is its label state after the end of its own explanation.",
+    "CAGE learns to read people's explanations, and then reads those that its other half writes.",
+    "Blind sheets for human judges are in sheets/. To have Table 6: put filled copies into sheets/answers/, remove "
+    "results.json, and run the study again.",
+)
+
+
 def run(context: Context) -> Findings:
     found = work(context)
     answers = _judged(found, context.artefact("sheets"), context.seed)
@@ -28,7 +37,7 @@ def run(context: Context) -> Findings:
         tables.table_6(found, answers), tables.evolution(found), tables.association(found), tables.exchange(found),
         tables.training(found),
     ]  # fmt: skip
-    return Findings(made, figures(found), claims(found), _notes(found))
+    return Findings(made, figures(found), claims(found), list(NOTES))
 
 
 def _judged(found: Found, folder: Path, seed: int) -> dict[str, Answers]:
@@ -44,18 +53,6 @@ def _judged(found: Found, folder: Path, seed: int) -> dict[str, Answers]:
                 items.append(Item(key, {"input": one["input"]}, said, one["rationale"], picture))
     alone = [Item(item.key, {}, item.label, item.explanation, item.picture) for item in items]
     return {sheet.name: judged(folder, sheet, items if sheet.name == "fidelity" else alone, seed) for sheet in SHEETS if items}
-
-
-def _notes(found: Found) -> list[str]:
-    notes = [
-        "Explanations are written greedily and fed back as tokens; the released code feeds back distributions.",
-        "The prediction of a stepwise model is its label state after the end of its own explanation.",
-        "Blind sheets for human judges are in sheets/. To have Table 6: put filled copies into sheets/answers/, remove "
-        "results.json, and run the study again.",
-    ]
-    if any(task.template.startswith("cose") for task in found.settings.corpora.values()):
-        notes.append("CAGE, the paper's baseline for questions, is not trained here; docs/mpii.md says how it can be.")
-    return notes
 
 
 STUDY = Study(

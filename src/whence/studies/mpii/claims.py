@@ -12,7 +12,7 @@ from whence.studies.kit.corpora import TITLES
 from whence.studies.kit.estimates import estimate, seed_difference, signed
 from whence.studies.kit.verdicts import FAILS, HOLDS, UNDECIDED, above, below, every
 from whence.studies.mpii.found import Found
-from whence.studies.mpii.models import title
+from whence.studies.mpii.models import CAGE, title
 from whence.studies.mpii.pieces import NOT_RUN, TOKENS
 from whence.studies.mpii.tables import MEASURES, exchange_values, moved, values
 from whence.studies.study import Claim, Verdict
@@ -21,6 +21,8 @@ PLANTED = ("scenes", "choices")
 LABELS, EXACT, TOLD_APART = 0.95, 0.80, 0.95
 """What a stepwise model and the critic reach where everything that is needed was planted."""
 REGULARISED = ("critic", "backward", "critic_hard")
+BEST = ("bart_critic", "bart_sim", "critic", "sim")
+"""The paper's own model, by how much of it there is."""
 
 
 def claims(found: Found) -> list[Claim]:
@@ -33,6 +35,9 @@ def claims(found: Found) -> list[Claim]:
             made += [_accuracy(found, corpus, row, "sim", f"{title(row)} predicts better than SIM alone"),
                      _repetition(found, corpus, row)]  # fmt: skip
             made += [_critic_score(found, corpus, row, "sim")] if corpus in found.critics else []
+        if found.has(corpus, CAGE) and (best := next((row for row in BEST if found.has(corpus, row)), None)):
+            made += [_accuracy(found, corpus, best, CAGE, f"{title(best)} predicts better than CAGE"),
+                     _bleu(found, corpus, best, CAGE, f"{title(best)} explains better than CAGE")]  # fmt: skip
         if found.has(corpus, "sim", "no_interpretation"):
             made.append(_accuracy(found, corpus, "sim", "no_interpretation", "Without interpretation, SIM predicts worse"))
         if found.has(corpus, "sim", "no_inference"):

@@ -7,7 +7,7 @@ from typing import Any
 
 from whence.run.engine import Piece, Rows
 from whence.studies.mpii import pieces
-from whence.studies.mpii.models import PEOPLE, Subject
+from whence.studies.mpii.models import CAGE, PEOPLE, ROWS, Subject
 from whence.studies.mpii.settings import MpiiSettings, Task
 from whence.studies.study import Context
 
@@ -71,7 +71,7 @@ def work(context: Context) -> Found:
     }).items()}  # fmt: skip
     found.exchanged = {key: rows for key, [rows] in context.gather({
         (c, row): [_piece("exchange", several[0], count=settings.corpora[c].intervened)]
-        for (c, row), several in models.items() if settings.corpora[c].intervened
+        for (c, row), several in models.items() if settings.corpora[c].intervened and ROWS[row].model != CAGE
     }).items()}  # fmt: skip
     return found
 

@@ -20,6 +20,8 @@ from whence.studies.kit.models import Trained, taught_encoder, trained
 from whence.studies.mpii.settings import MpiiSettings, Task
 from whence.teach import Job, Settings, default_settings
 
+CAGE = "cage"
+"""Not one model but two that write: one explains, the other reads the explanation and names a label."""
 CRITIC_TEMPLATE = "nli.i-o"
 """How a critic that writes reads a triple."""
 
@@ -45,6 +47,7 @@ ROWS: dict[str, Kind] = {
     "no_inference": Kind("SIM without inference", {"label_to_text": False}),
     "no_interpretation": Kind("SIM without interpretation", {"text_to_label": False}),
     "e_infersent": Kind("e-InferSent", model=INFERSENT),
+    "cage": Kind("CAGE (explain, then predict)", model=CAGE),
     "bart_sim": Kind("SIM from BART", {"base": "facebook/bart-large"}),
     "bart_critic": Kind("SIM from BART + AFiRe (critic)", {"base": "facebook/bart-large"}, "critic"),
 }
@@ -89,6 +92,8 @@ class Subject(BaseModel):
     def job(self) -> Job:
         own, kind = self.settings, ROWS[self.row]
         options: dict[str, Any] = dict(kind.options)
+        if kind.model == CAGE:
+            return self._writer("ir-o")
         if kind.model == INFERSENT:
             chosen = {**default_settings(INFERSENT), **own.infersent_training, "seed": self.seed}
             chosen["generated"] = own.training.get("generated")
@@ -110,6 +115,18 @@ class Subject(BaseModel):
         settings = Settings(**chosen)
         return Job(task="joint", data=self.corpus, model=model, template=self.task.template, options=options, settings=settings)
 
+    def _writer(self, variant: str) -> Job:
+        """Of CAGE: the model that explains (i-r), or the one that reads an explanation (ir-o)."""
+        own = self.settings
+        chosen = {**default_settings(own.cage), **own.cage_training, "seed": self.seed}
+        chosen["generated"] = own.training.get("generated")
+        return Job(
+            task="text2text", data=self.corpus, model=own.cage, template=self._template(variant), settings=Settings(**chosen)
+        )
+
+    def _template(self, variant: str) -> str:
+        return f"{self.task.template.split('.')[0]}.{variant}"
+
     def _encoder(self) -> str:
         if self.settings.encoder is None:
             raise BadInput("the models of this scale start from a BERT encoder; expected --set encoder=FOLDER")
@@ -125,7 +142,15 @@ class Subject(BaseModel):
         return trained(self.job(), self.data())
 
     def port(self) -> Generator:
-        return _opened(self.trained().folder, self.task.template, self.data().labels)
+        template = self._template("ir-o") if ROWS[self.row].model == CAGE else self.task.template
+        return _opened(self.trained().folder, template, self.data().labels)
+
+    def explainer(self) -> Generator | None:
+        """What writes the explanations, where that is not the model that names the label."""
+        if ROWS[self.row].model != CAGE:
+            return None
+        job = self._writer("i-r")
+        return _opened(trained(job, self.data()).folder, self._template("i-r"), self.data().labels)
 
     def critic_data(self) -> Corpus:
         critic = self.task.critic

@@ -12,7 +12,7 @@ import numpy as np
 
 from whence.data import Example, words
 from whence.data.mismatched import triple
-from whence.explain.text import Rationale, write_rationales
+from whence.explain.text import Rationale, read_rationales, write_rationales
 from whence.explain.text.importance import shaken_importances, text_shares
 from whence.measure.robustness import robustness, written_under_noise
 from whence.measure.shared_importance import depending, shared_importance
@@ -55,11 +55,19 @@ def teach_critic(subject: Subject) -> Rows:
 def write(subject: Subject) -> Rows:
     """A row for each test example: what the model predicts and writes, and all that is measured of it alone."""
     examples = subject.tested()
-    rationales = write_rationales(Runner(subject.port(), remembered=0), examples)
-    found = _scored(subject, examples, [r.label for r in rationales], [r.text for r in rationales])
+    labels, rationales = _said(subject, examples)
+    found = _scored(subject, examples, labels, [r.text for r in rationales])
     for row, example, rationale in zip(found, examples, rationales, strict=True):
         row |= _evolved(example, rationale)
     return found
+
+
+def _said(subject: Subject, examples: Sequence[Example]) -> tuple[list[str | None], list[Rationale]]:
+    explainer = subject.explainer()
+    rationales = write_rationales(Runner(explainer or subject.port(), remembered=0), examples)
+    if explainer is None:
+        return [r.label for r in rationales], rationales
+    return read_rationales(subject.port(), examples, [r.text for r in rationales]), rationales
 
 
 def people(subject: Subject) -> Rows:
@@ -115,9 +123,13 @@ def outside(subject: Subject, corpus: str, split: str, count: int | None) -> Row
     """Labels of another corpus, predicted as the model is."""
     whole = opened(corpus, subject.root, whole=True).load(split)
     examples = whole if count is None else spread(whole, count)
-    port = subject.port()
-    results = Runner(port, remembered=0).run([Request(encoded) for encoded in port.encode(examples)])
-    return [{"id": e.id, "right": float(port.labels[r.label] == e.label)} for e, r in zip(examples, results, strict=True)]
+    if subject.explainer() is not None:
+        labels, _ = _said(subject, examples)
+    else:
+        port = subject.port()
+        results = Runner(port, remembered=0).run([Request(encoded) for encoded in port.encode(examples)])
+        labels = [port.labels[result.label] for result in results]
+    return [{"id": e.id, "right": float(label == e.label)} for e, label in zip(examples, labels, strict=True)]
 
 
 def associate(subject: Subject, count: int, levels: Sequence[float], draws: int) -> Rows:

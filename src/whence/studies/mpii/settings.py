@@ -84,6 +84,9 @@ class MpiiSettings(BaseModel):
     infersent: dict[str, Any] = {}
     """Sizes of e-InferSent, which has no base."""
     infersent_training: dict[str, Any] = {}
+    cage: str = "small_gpt2"
+    """The causal model behind both parts of CAGE."""
+    cage_training: dict[str, Any] = {}
     afire_weight: float = 0.1
     """Of either regulariser; the likelihood has 1."""
     afire: dict[str, Any] = {}
@@ -124,16 +127,15 @@ def _smoke() -> MpiiSettings:
 
 def _small() -> MpiiSettings:
     critic = Critic(model="encoder", with_dev=True, dev=900, test=1500,
-                    training={"epochs": 2, "batch_size": 32, "learning_rate": 1e-4})  # fmt: skip
+                    training={"epochs": 1, "batch_size": 32, "learning_rate": 1e-4})  # fmt: skip
     esnli = Task(
         template="nli.i-or",
-        rows={"baseline": 3, "sim": 3, "critic": 3, "backward": 3, "critic_hard": 1, "no_inference": 1, "no_interpretation": 1,
-              "e_infersent": 1},
-        train=4000, dev=500, test=1500, nli_encoder=True, outside={"mnli": "dev_matched", "sick": "test"}, outside_count=1000,
-        critic=critic, associated=60, intervened=300, shown=3, judged=30,
+        rows={"baseline": 3, "sim": 3, "critic": 3, "backward": 3, "no_inference": 1, "no_interpretation": 1, "e_infersent": 1},
+        train=4000, dev=500, test=1500, nli_encoder=True, outside={"mnli": "dev_matched", "sick": "test"}, outside_count=500,
+        critic=critic, associated=40, intervened=200, shown=3, judged=30,
     )  # fmt: skip
     return MpiiSettings(
-        corpora={"esnli": esnli}, base="warm", afire={"warmup": 100},
+        corpora={"esnli": esnli}, base="warm", afire={"warmup": 100}, written=800,
         nli_training={"batch_size": 32, "learning_rate": 1e-4, "epochs": 1},
         training={"generated": 200, "learning_rate": 1e-4, "decoder_learning_rate": 5e-4, "warmup": 0.085, "epochs": 2},
     )  # fmt: skip
@@ -152,12 +154,15 @@ def _full() -> MpiiSettings:
         template="nli.i-or", rows=rows, outside={"mnli": "dev_matched", "sick": "test"}, critic=critic, associated=1000,
         intervened=10_000, shown=3, judged=300,
     )  # fmt: skip
-    questions = Task(template="cose.i-or", tokens="spaced", rows={"bart_sim": 1, "bart_critic": 1}, held_out=500, critic=critic,
-                     intervened=1200, shown=3, judged=300)  # fmt: skip
+    questions = Task(template="cose.i-or", tokens="spaced", rows={"cage": 1, "bart_sim": 1, "bart_critic": 1},
+                     held_out=500, critic=critic, intervened=1200, shown=3, judged=300)  # fmt: skip
     return MpiiSettings(
         corpora={"esnli": nli, "cose_v1.11": questions}, base="small_t5",
         base_options={"hidden_size": 1024, "layers": 6, "dropout": 0.1, "own_words": 0.5},
         infersent={"embedding_dim": 300, "hidden_size": 2048, "decoder_size": 512, "classifier_size": 512, "dropout": 0.5},
+        cage="openai-community/openai-gpt",
+        cage_training={"learning_rate": 1e-6, "batch_size": 36, "epochs": 10, "warmup": 0.002, "weight_decay": 0.01,
+                       "clip": 1.0},
         afire_weight=1.0, afire={"warmup": 0, "learning_rate": 1e-5, "size": 256, "layers": 3},
         training={"generated": None, "learning_rate": 1e-4, "warmup": 0.0, "epochs": 20, "batch_size": 64, "weight_decay": 0.0,
                   "options": {"label_and_text": {"label_smoothing": 0.1}}},
