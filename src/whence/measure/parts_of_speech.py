@@ -22,6 +22,11 @@ from whence.measure.statistics import Estimate, bootstrap
 Tagger = Callable[[Sequence[str]], Sequence[str]]
 
 
+def tagger_named(name: str) -> Tagger:
+    """ "nltk", or the name of a spaCy pipeline."""
+    return nltk_tagger() if name == "nltk" else spacy_tagger(name)
+
+
 def nltk_tagger() -> Tagger:
     """NLTK's perceptron with universal tags (ADJ, ADP, ADV, CONJ, DET, NOUN, NUM, PRT, PRON, VERB, ".", X)."""
     try:

@@ -96,6 +96,11 @@ class Encoded:
         inside = self.word >= 0
         return np.bincount(self.word[inside], weights=values[inside], minlength=self.word_count)
 
+    def only(self, field: int) -> "Encoded":
+        """Other fields belong to no word, so that they are neither scored nor hidden: the query of a document, for instance."""
+        words = np.where(self.field == field, self.word, -1)
+        return replace(self, word=words, carrier=np.where(self.word_fields == field, self.carrier, DROPPED))
+
 
 def hide_tokens(encoded: Encoded, keep: np.ndarray, hide: Hide, mask_id: int | None, pad_id: int | None) -> Encoded:
     """The encoded example with the tokens outside `keep` hidden. Done on ids: the text is never written out and read again."""
