@@ -12,12 +12,12 @@ import pytest
 from whence.data import Corpus, Example
 from whence.errors import BadInput
 from whence.explain.text.importance import DRAWS
-from whence.studies.association import STUDY, paper
+from whence.studies.association import STUDY
 from whence.studies.association.claims import claims
-from whence.studies.association.found import Corner, hidden_words
+from whence.studies.association.found import Corner, Found, hidden_words
 from whence.studies.association.models import SENTENCE, Subject, roar_part
 from whence.studies.association.settings import VARIANTS, Roar, settings
-from whence.studies.association.tables import simulatability, table_3, table_4, table_9
+from whence.studies.association.tables import PAPER, simulatability, table_3, table_4, table_9
 from whence.studies.kit.corpora import held_out_dev
 from whence.studies.kit.models import Trained
 from whence.studies.study import list_pieces, run_study
@@ -59,9 +59,9 @@ def test_claims_about_answers_by_hand() -> None:
     assert of(corner, "Table 5").verdict == "undecided"  # both right in all: the interval of the difference is 0 alone
     worse = Corner(subject(), answers=answer_rows(r_o_i_or=30, r_o_i_r=10))
     assert of(worse, "Table 3").verdict == "does not hold"
-    rows = {row["what"]: row for row in table_3([corner]).rows}
+    rows = {row["what"]: row for row in table_3(Found([corner])).rows}
     assert [rows[f"rationales of {who}"]["ours"] for who in ("people (R*)", "I→R", "I→OR")] == [100, 50, 75]
-    assert [row["ours"] for row in table_4([corner]).rows] == [50, 20, 30]
+    assert [row["ours"] for row in table_4(Found([corner])).rows] == [50, 20, 30]
 
 
 def test_simulatability_is_about_what_the_model_said_and_counts_leaks_apart() -> None:
@@ -69,7 +69,7 @@ def test_simulatability_is_about_what_the_model_said_and_counts_leaks_apart() ->
     rows = answer_rows(i_or=10, i_o=20)
     for row in rows[30:]:
         row["rationale i-or"] = "that is a Yes"
-    [found] = simulatability([Corner(subject(), answers=rows)]).rows
+    [found] = simulatability(Found([Corner(subject(), answers=rows)])).rows
     # guessed with the rationale: 30 of 40; without: the 10 that I→OR has wrong too, and the last 20
     assert found["ours"] == pytest.approx(0)
     assert found["names the label %"] == 25
@@ -251,14 +251,14 @@ def test_pieces_can_be_listed_without_data_or_models(scale: Any) -> None:
 
 
 def test_the_papers_numbers_add_up() -> None:
-    for corpus in paper.TABLE_3:
-        plain = paper.TABLE_9[corpus]["i-o"]
-        assert paper.TABLE_4[corpus]["gold"] == pytest.approx(paper.TABLE_5[corpus]["ir-o"] - plain, abs=0.011)
-        assert paper.TABLE_5[corpus]["difference"] == pytest.approx(
-            paper.TABLE_5[corpus]["ir-o"] - paper.TABLE_5[corpus]["r-o"]
+    for corpus in PAPER["table_3"]:
+        plain = PAPER["table_9"][corpus]["i-o"]
+        assert PAPER["table_4"][corpus]["gold"] == pytest.approx(PAPER["table_5"][corpus]["ir-o"] - plain, abs=0.011)
+        assert PAPER["table_5"][corpus]["difference"] == pytest.approx(
+            PAPER["table_5"][corpus]["ir-o"] - PAPER["table_5"][corpus]["r-o"]
         )
-        assert paper.TABLE_9[corpus]["difference"] == pytest.approx(paper.TABLE_9[corpus]["i-or"] - plain)
-        assert paper.TABLE_10[corpus]["pipeline"] == paper.TABLE_3[corpus]["i-r"]
+        assert PAPER["table_9"][corpus]["difference"] == pytest.approx(PAPER["table_9"][corpus]["i-or"] - plain)
+        assert PAPER["table_10"][corpus]["pipeline"] == PAPER["table_3"][corpus]["i-r"]
 
 
 NOISE = {"examples": 6, "draws": 2, "levels": [0.0, 2.0, 64.0], "longest": 12}
@@ -312,6 +312,6 @@ def test_the_whole_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_majority_is_that_of_training() -> None:
     corner = Corner(subject("choices"))
     corner.answers = [{**row, "id": e.id} for row, e in zip(answer_rows(30), corner.subject.data().load("test"), strict=False)]
-    rows = {row["what"]: row["ours"] for row in table_9([corner]).rows}
+    rows = {row["what"]: row["ours"] for row in table_9(Found([corner])).rows}
     assert rows["random"] == pytest.approx(100 / 3)
     assert 0 <= rows["majority"] <= 100

@@ -11,8 +11,7 @@ from whence.studies.attention import STUDY
 from whence.studies.attention.claims import _adversary, _uniform
 from whence.studies.attention.found import Corner
 from whence.studies.attention.models import Role, Subject
-from whence.studies.attention.paper import TABLE_5
-from whence.studies.attention.settings import CorpusSettings, settings
+from whence.studies.attention.settings import PAPER, CorpusSettings, settings
 from whence.studies.kit.corpora import TITLES
 from whence.studies.study import run_study
 
@@ -80,11 +79,11 @@ def test_every_scale_has_settings_and_the_full_one_is_the_papers() -> None:
     titles = {TITLES[name] for name in full.corpora}
     assert titles == {"SST", "IMDb", "AG News", "20 Newsgroups", "Diabetes", "Anemia"}
     for name, published in (("sst", "SST"), ("imdb", "IMDb"), ("mimic_anemia", "Anemia"), ("mimic_diabetes", "Diabetes")):
-        assert full.corpora[name].lambdas == tuple(TABLE_5[published])
+        assert full.corpora[name].lambdas == tuple(PAPER["table_5"][published])
         assert full.corpora[name].adversary_epochs == (80 if name == "sst" else 40)
     assert {5.25e-4, 5.35e-4, 0.5} < set(full.corpora["sst"].lambdas)
     assert 8e-4 in full.corpora["imdb"].lambdas
-    assert TABLE_5["SST"][5.25e-4] == {"f1": 0.823, "tvd": 0.036, "jsd": 0.514}
+    assert PAPER["table_5"]["SST"][5.25e-4] == {"f1": 0.823, "tvd": 0.036, "jsd": 0.514}
 
 
 def test_each_corpus_can_have_its_own_vectors() -> None:

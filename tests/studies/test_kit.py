@@ -1,33 +1,23 @@
 """The kit: estimates against scipy and scikit-learn, verdicts by their definition, sheets are in test_alignment_study.py."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import ranksums
+from scipy.stats import ranksums, ttest_ind
 from sklearn.metrics import f1_score
 
 from whence.data import word_spans
 from whence.measure.statistics import Estimate
 from whence.studies.kit.corpora import corpus_size, opened, spread
-from whence.studies.kit.estimates import (
-    by_text,
-    common,
-    f1_of,
-    f1_row,
-    interval,
-    macro_f1,
-    paired,
-    rank_sum,
-    score_difference,
-    seed_difference,
-    share,
-    shown,
-    signed,
-    t_test,
-)
-from whence.studies.kit.tables import TableRows, published, read_numbers, table
+from whence.studies.kit.differences import ByText, by_text, f1_of, f1_row, f1_test, macro_f1, score_difference, seed_difference
+from whence.studies.kit.estimates import band, difference, interval, share, shown, signed
+from whence.studies.kit.paper import published, read_paper
+from whence.studies.kit.sheets import answers_by
+from whence.studies.kit.tables import TableRows, corner_table, table
 from whence.studies.kit.verdicts import FAILS, HOLDS, UNDECIDED, above, at_least, below, claim, every, higher, most
 
 
@@ -63,10 +53,11 @@ def test_values_are_means_over_runs_of_each_text() -> None:
 def test_comparisons_are_on_common_texts() -> None:
     draw = np.random.default_rng(0)
     ours, base = draw.random(30), draw.random(40) + 0.3
-    by = [{str(i): float(v) for i, v in enumerate(values)} for values in (ours, base)]
-    assert rank_sum(*by) == pytest.approx(ranksums(ours, base[:30]).pvalue)
-    assert np.array_equal(common(*by)[1], base[:30])
-    found = paired(*by, 2.0)
+    one, other = (ByText({str(i): float(v) for i, v in enumerate(values)}) for values in (ours, base))
+    assert one.rank_sum(other) == pytest.approx(ranksums(ours, base[:30]).pvalue)
+    assert np.array_equal(one.beside(other)[1], base[:30])
+    assert one.mean == one.row()["ours"] == pytest.approx(ours.mean())
+    found = one.minus(other, 2.0)
     gaps = ours - 2 * base[:30]
     assert found.value == pytest.approx(gaps.mean())
     half = 1.96 * gaps.std(ddof=1) / 30**0.5
@@ -74,11 +65,13 @@ def test_comparisons_are_on_common_texts() -> None:
 
 
 def test_t_test_needs_runs_that_differ() -> None:
-    assert t_test([0.9], [0.8, 0.7]) is None
-    assert t_test([0.9, 0.9], [0.9, 0.9]) is None
-    p = t_test([0.9, 0.91, 0.92], [0.5, 0.51, 0.52])
-    assert p is not None
-    assert p < 1e-4
+    def p(ours: list[float], theirs: list[float]) -> float | None:
+        return f1_test(*([{"macro_f1": f1} for f1 in several] for several in (ours, theirs)))
+
+    assert p([0.9], [0.8, 0.7]) is None
+    assert p([0.9, 0.9], [0.9, 0.9]) is None
+    ours, theirs = [0.9, 0.91, 0.92], [0.5, 0.52, 0.51]
+    assert p(ours, theirs) == pytest.approx(ttest_ind(ours, theirs).pvalue)
 
 
 def runs(seeds: int, right: float, seed: int = 0) -> list[dict[str, list[int]]]:
@@ -179,15 +172,97 @@ def test_a_table_is_its_generator_and_its_docstring_the_caption() -> None:
     assert published({}, "imdb", "f1") is None
 
 
-def test_a_papers_numbers_are_read_as_printed() -> None:
-    numbers = read_numbers("""
-        20 Newsgroups:  716 0.942
-        SST:           3034 1e-3
-    """, ("train", "f1"))  # fmt: skip
-    assert numbers == {"20 Newsgroups": {"train": 716, "f1": 0.942}, "SST": {"train": 3034, "f1": 0.001}}
-    assert isinstance(numbers["SST"]["train"], int), "a count is shown as one"
+@dataclass
+class Corner:
+    title: str
+    value: float
+
+
+@dataclass
+class Cornered:
+    corners: list[Corner]
+    others: list[Corner]
+    unit: str = "points"
+
+
+def test_a_table_by_corners_has_their_corpus_in_front_and_a_caption_that_knows_all() -> None:
+    def rows(corner: Corner) -> TableRows:
+        """In {found.unit}."""
+        yield {"ours": corner.value}
+
+    found = Cornered([Corner("SST", 1.0), Corner("IMDb", 2.0)], [Corner("HANS", 3.0)])
+    made = corner_table("t", "T", "corpus, ours")(rows)(found)
+    assert [list(row.items()) for row in made.rows] == [[("corpus", "SST"), ("ours", 1.0)], [("corpus", "IMDb"), ("ours", 2.0)]]
+    assert (made.caption, made.columns) == ("In points.", ["corpus", "ours"])
+    assert corner_table("t", "T", "corpus, ours", of="others")(rows)(found).rows == [{"corpus": "HANS", "ours": 3.0}]
+
+
+def test_a_table_may_take_the_columns_that_its_rows_have() -> None:
+    def rows(found: None) -> TableRows:
+        """Two."""
+        yield {"model": "a", "SST": 1.0}
+        yield {"model": "b", "SST": 1.0, "HANS": 2.0}
+
+    assert table("t", "T", "")(rows)(None).columns == ["model", "SST", "HANS"]
+
+
+@pytest.fixture
+def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], dict[str, Any]]:
+    """A package with this paper.toml, as it is read."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def read(package: str, text: str) -> dict[str, Any]:
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+        (tmp_path / package / "paper.toml").write_text(text, encoding="utf-8")
+        return read_paper(package)
+
+    return read
+
+
+def test_a_papers_numbers_are_read_as_printed(papers: Callable[[str, str], dict[str, Any]]) -> None:
+    found = papers("printed_paper", """
+        [plain]
+        columns = ["train", "f1"]
+        "20 Newsgroups" = [716, 0.942]
+        SST = [3034, "–"]
+        [below]
+        columns = [["hans", "esnli"], ["aorc", "fidelity"]]
+        [below.da]
+        arec = [1.0, 2.0, 3.0, 4.0]
+        [by_number]
+        columns = ["f1"]
+        SST = [[0.0, 0.5], [1e-3, 0.6]]
+    """)  # fmt: skip
+    assert found["plain"] == {"20 Newsgroups": {"train": 716, "f1": 0.942}, "SST": {"train": 3034}}
+    assert isinstance(found["plain"]["SST"]["train"], int), "a count is shown as one"
+    assert found["below"] == {"da": {"arec": {"hans": {"aorc": 1.0, "fidelity": 2.0}, "esnli": {"aorc": 3.0, "fidelity": 4.0}}}}
+    assert found["by_number"] == {"SST": {0.0: {"f1": 0.5}, 0.001: {"f1": 0.6}}}
+    assert published(found, "below", "da", "arec", "esnli", "aorc") == 3.0
+    assert published(found, "plain", "SST", "f1") is None
+
+
+@pytest.mark.parametrize("columns", ['["train", "f1"]', '[["hans", "esnli"], ["aorc"]]'])
+def test_a_row_of_a_paper_that_lacks_a_number_is_an_error(
+    papers: Callable[[str, str], dict[str, Any]], columns: str, request: pytest.FixtureRequest
+) -> None:
+    package = f"short_paper_{request.node.callspec.indices['columns']}"
     with pytest.raises(ValueError, match="shorter"):
-        read_numbers("SST: 1", ("train", "f1"))
+        papers(package, f"[table]\ncolumns = {columns}\nSST = [1]")
+
+
+def test_rows_as_bands_and_differences_beside_other_numbers() -> None:
+    rows = [{"ours": 1.0, "low": 0.5, "high": 2.0}, {"ours": 3.0, "low": None, "high": None}]
+    assert band(rows, "y") == {"y": [1.0, 3.0], "low": [0.5, None], "high": [2.0, None]}
+    assert difference("− base", Estimate(0.1, -0.1, 0.3)) == {"− base": 0.1, "from": -0.1, "to": 0.3}
+
+
+def test_answers_by_parts_of_what_was_judged() -> None:
+    def of(number: str, model: str) -> tuple[tuple[str, str], ...]:
+        return ("id", number), ("model", model)
+
+    answers = {of("1", "da"): ["4"], of("2", "da"): ["5", "1"], of("1", "esim"): ["2"]}
+    assert answers_by(answers, "model") == {("da",): ["4", "5", "1"], ("esim",): ["2"]}
 
 
 def test_verdicts_of_several_and_of_two_rows() -> None:

@@ -12,13 +12,12 @@ from whence.data import Corpus, Example
 from whence.report.study_report import write_study_report
 from whence.run import RunFolder, Runner
 from whence.run.engine import LocalEngine
-from whence.studies.kit.estimates import by_text
+from whence.studies.kit.differences import by_text
 from whence.studies.registry import find_study
-from whence.studies.saloss import paper
 from whence.studies.saloss.claims import claims
-from whence.studies.saloss.found import Found, Work
+from whence.studies.saloss.found import ATTRIBUTIONS, PAPER, Found, Work
 from whence.studies.saloss.models import BASE, TEXTRANK, recipe
-from whence.studies.saloss.pieces import by_prior, document_only, explained, prior_of
+from whence.studies.saloss.pieces import by_prior, explained, prior_of
 from whence.studies.saloss.settings import settings
 from whence.studies.saloss.tables import table_2
 from whence.studies.study import Context, run_study
@@ -174,7 +173,7 @@ def test_a_model_that_gives_every_text_one_label_decides_no_claim() -> None:
             gain = flip / 4 if (corpus, kind) == ("sst", TEXTRANK) else 0.0
             found.flips[corpus, kind] = [[
                 {"id": str(i), "method": m, "flip": flip - gain + 0.01 * (m != "attention") + 0.001 * i * (corpus == "sst")}
-                for m in paper.ATTRIBUTIONS for i in range(20)
+                for m in ATTRIBUTIONS for i in range(20)
             ]]  # fmt: skip
     same, fewer, best = claims(found)
     assert [claim.verdict for claim in (same, fewer, best)] == ["holds"] * 3
@@ -204,7 +203,7 @@ def test_a_query_is_neither_scored_nor_hidden(bert: Any) -> None:
     from tiny import pairs
 
     [encoded] = bert.encode(pairs()[:1])
-    alone = document_only(encoded)
+    alone = encoded.only(0)
     assert not alone.seen[alone.word_fields == 1].any()
     assert alone.seen[alone.word_fields == 0].all()
     nothing = np.zeros(alone.word_count, dtype=bool)
@@ -214,7 +213,9 @@ def test_a_query_is_neither_scored_nor_hidden(bert: Any) -> None:
 
 
 def test_the_papers_numbers_are_complete() -> None:
-    assert paper.FLIP["textrank attention"]["sst"] == 0.42
-    assert paper.FLIP["none attention"]["sst"] == 0.55
-    assert set(paper.FLIP) >= {f"{prior} {m}" for prior in ("none", "textrank", "chi2", "tfidf") for m in paper.ATTRIBUTIONS}
-    assert set(paper.FRESH) == {f"{how} {prior}" for how in ("topk", "contiguous") for prior in ("none", "textrank", "uniform")}
+    flips, fresh = PAPER["flips"], PAPER["fresh"]
+    assert flips["textrank"]["attention"]["sst"] == 0.42
+    assert flips["none"]["attention"]["sst"] == 0.55
+    assert all(set(flips[prior]) >= set(ATTRIBUTIONS) for prior in ("none", "textrank", "chi2", "tfidf"))
+    assert set(fresh) == {"topk", "contiguous"}
+    assert all(set(by_prior) == {"none", "textrank", "uniform"} for by_prior in fresh.values())

@@ -6,6 +6,7 @@ from whence.studies.alignment.claims import claims
 from whence.studies.alignment.figures import SHEETS, figures, sheet_items
 from whence.studies.alignment.found import Found, work
 from whence.studies.alignment.settings import AlignmentSettings, settings
+from whence.studies.kit.estimates import average
 from whence.studies.kit.sheets import judged
 from whence.studies.study import Context, Findings, Study
 
@@ -36,8 +37,7 @@ def _notes(asked: AlignmentSettings, found: Found) -> list[str]:
     if own.judged:
         notes.append("Sheets for human judges are in sheets/ (Table 2, agreement on HANS).")
     for name, rows in found.roles.items():
-        share = sum(r["match"] for r in rows) / len(rows)
-        notes.append(f"{found.title(name)}: {100 * share:.1f} % of HANS pairs share a predicate.")
+        notes.append(f"{found.title(name)}: {100 * average(rows, 'match'):.1f} % of HANS pairs share a predicate.")
     for name, rows in found.needs.items():  # whether a model relies on the planted pair: else a faithful mask need not hold it
         without, alone = (sum(row[way] for row in rows) for way in ("without", "alone"))
         notes.append(

@@ -2,18 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from whence.explain.alignments import ALIGNMENT_METHODS
-from whence.measure.measure import mean
-from whence.measure.statistics import Estimate, bootstrap
+from whence.measure.statistics import Estimate
 from whence.run.engine import Rows
-from whence.studies.alignment import paper
-from whence.studies.alignment.found import Found
-from whence.studies.alignment.settings import METHODS
+from whence.studies.alignment.found import PAPER, Found
 from whence.studies.kit.corpora import TITLES
-from whence.studies.kit.estimates import average, by_text, common, paired, share, signed
+from whence.studies.kit.differences import by_text
+from whence.studies.kit.estimates import average, over_texts, share, signed
 from whence.studies.kit.verdicts import FAILS, HOLDS, above, at_least, claim, every
 from whence.studies.study import Claim, Verdict
 
@@ -33,9 +32,7 @@ Checked = tuple[Verdict, bool, str]
 
 
 def claims(found: Found) -> list[Claim]:
-    groups: Groups = {}
-    for (model, corpus, method), rows in found.explained.items():
-        groups.setdefault((model, corpus), {})[method] = rows
+    groups = {(model, corpus): found.by_method(model, corpus) for model, corpus, _ in found.explained}
     made = [one for about in METHOD_CLAIMS for one in _of_methods(found, groups, *about)]
     made += [one for (model, corpus), by in groups.items() if corpus == "scenes" for one in _planted(found, model, by)]
     return made + [_roles(found.title(model), rows) for model, rows in found.roles.items() if model != "minilm"]
@@ -45,10 +42,9 @@ def _published(groups: Groups) -> Groups:
     """The paper's Table 1 in the same form, for the models and corpora that we have: its means as one pair."""
     theirs: Groups = {}
     for model, corpus in groups:
-        for method in METHODS if corpus in paper.TABLE_1_CORPORA else ():
-            if means := paper.TABLE_1.get(f"{model} {method}"):
-                row = {"id": "mean", **{column: means[corpus, column] for column in paper.TABLE_1_COLUMNS}}
-                theirs.setdefault((model, corpus), {})[method] = [row]
+        for method, means in PAPER["table_1"].get(model, {}).items():
+            if corpus in means:
+                theirs.setdefault((model, corpus), {})[method] = [{"id": "mean", **means[corpus]}]
     return theirs
 
 
@@ -59,22 +55,18 @@ def _induced(by_method: ByMethod) -> list[str]:
 def _gap(by_method: ByMethod, larger: str, smaller: str, column: str, times: float = 1.0) -> tuple[Estimate, str]:
     """larger − times · smaller on the pairs that both have (some methods are tried on fewer), and both means in words."""
     one, other = (by_text([by_method[m]], column) for m in (larger, smaller))
-    a, b = common(one, other)
-    return paired(one, other, times), f"{b.mean():.2f} against {a.mean():.2f}"
+    a, b = one.beside(other)
+    return one.minus(other, times), f"{b.mean():.2f} against {a.mean():.2f}"
 
 
-def _smaller(column: str, by_method: ByMethod) -> Checked | None:
+def _smaller(column: str, by_method: ByMethod) -> Checked:
     gaps = {m: _gap(by_method, m, "arec", column, FAR) for m in _induced(by_method)}
-    if not gaps:
-        return None
     best = min(gaps, key=lambda m: gaps[m][0].value)
     found, said = gaps[best]
     return above(found), found.value >= 0, f"{said} of {ALIGNMENT_METHODS[best].title}"
 
 
-def _co_attention(by_method: ByMethod) -> Checked | None:
-    if "co_attention" not in by_method:
-        return None
+def _co_attention(by_method: ByMethod) -> Checked:
     gaps = [_gap(by_method, m, "co_attention", "aorc")[0] for m in _induced(by_method) if m != "co_attention"]
     place = sum(gap.value < 0 for gap in gaps) + 1
     mine, arec = (average(by_method[m], "aorc") for m in ("co_attention", "arec"))
@@ -83,41 +75,42 @@ def _co_attention(by_method: ByMethod) -> Checked | None:
     return at_least([above(gap) for gap in gaps], len(gaps) - 1) if gaps else HOLDS, place <= 2, said
 
 
-def _gradients(by_method: ByMethod) -> Checked | None:
+def _gradients(by_method: ByMethod) -> Checked:
     both = ("gradient", "integrated_gradients")
-    if not {*both, "co_attention"} <= set(by_method):
-        return None
     first, second, attention = (average(by_method[m], "aorc") for m in (*both, "co_attention"))
     verdict = every(above(_gap(by_method, m, "co_attention", "aorc")[0]) for m in both)
     return verdict, min(first, second) > attention, f"{first:.2f} and {second:.2f} against {attention:.2f}"
 
 
-def _diffmask(by_method: ByMethod) -> Checked | None:
-    if "diffmask" not in by_method:
-        return None
+def _diffmask(by_method: ByMethod) -> Checked:
     diffmask, arec = (average(by_method[m], "fidelity") for m in ("diffmask", "arec"))
     return above(_gap(by_method, "diffmask", "arec", "fidelity")[0]), diffmask > arec, f"{diffmask:.2f} against {arec:.2f}"
 
 
-Check = Callable[[ByMethod], Checked | None]
-METHOD_CLAIMS: list[tuple[str, str, Check]] = [
+def _has(*methods: str) -> Callable[[ByMethod], bool]:
+    return lambda by_method: set(methods) <= set(by_method)
+
+
+METHOD_CLAIMS: list[tuple[str, str, Callable[[ByMethod], Any], Callable[[ByMethod], Checked]]] = [
     ("AREC's rationales are far more compact than induced ones of the same fidelity",
-     f"the nearest of the others; far means {FAR:g} times", partial(_smaller, "compactness")),
+     f"the nearest of the others; far means {FAR:g} times", _induced, partial(_smaller, "compactness")),
     ("AREC's rationales are far less ragged than induced ones of the same fidelity",
-     f"the nearest of the others; far means {FAR:g} times", partial(_smaller, "contiguity")),
-    ("Co-attention is a strong attribution by AORC", "first or second among attributions", _co_attention),
-    ("Gradients and integrated gradients are weak by AORC", "both higher than co-attention", _gradients),
-    ("DiffMask keeps the logits less well than AREC", "fidelity, lower is better", _diffmask),
+     f"the nearest of the others; far means {FAR:g} times", _induced, partial(_smaller, "contiguity")),
+    ("Co-attention is a strong attribution by AORC", "first or second among attributions", _has("co_attention"), _co_attention),
+    ("Gradients and integrated gradients are weak by AORC", "both higher than co-attention",
+     _has("gradient", "integrated_gradients", "co_attention"), _gradients),
+    ("DiffMask keeps the logits less well than AREC", "fidelity, lower is better", _has("diffmask"), _diffmask),
 ]  # fmt: skip
+"""What is said, when it is so, to which groups it applies, and the check."""
 
 
-def _of_methods(found: Found, groups: Groups, text: str, rule: str, check: Check) -> Iterator[Claim]:
+def _of_methods(found: Found, groups: Groups, text: str, rule: str, applies: Any, check: Any) -> Iterator[Claim]:
     """It holds if it does for as many models and corpora as by the paper's own numbers; where it has none, for all.
 
     The evidence starts with those for which it does not.
     """
-    ours = {where: one for where, by in groups.items() if (one := check(by))}
-    published = [one for by in _published(groups).values() if (one := check(by))]
+    ours = {where: check(by) for where, by in groups.items() if applies(by)}
+    published = [check(by) for by in _published(groups).values() if applies(by)]
     theirs = sum(so for _, so, _ in published)
     least = theirs if published else len(ours)
     beside = f"; by the paper's own numbers in {theirs} of {len(published)}" if published else ""
@@ -160,8 +153,8 @@ def _roles(title: str, rows: Rows) -> Claim:
 
     def change(label: str, heuristic: str | None) -> tuple[Estimate, float, float]:
         chosen = [r for r in rows if r["label"] == label and heuristic in (None, r["heuristic"])]
-        both = np.array([[r["as it is"], r["role mask"]] for r in chosen]) * 100
-        return bootstrap(both[:, 1:] - both[:, :1], mean), *both.mean(0)
+        plain, masked = (100 * np.array([r[how] for r in chosen]) for how in ("as it is", "role mask"))
+        return over_texts(masked - plain), plain.mean(), masked.mean()
 
     gain, before, after = change("non-entailment", "lexical_overlap")
     cost, *_ = change("entailment", None)

@@ -4,7 +4,7 @@ Figure 7: AREC's rationales of typical pairs. Figure 8: every method on one pair
 """
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,18 +20,10 @@ from whence.studies.kit.corpora import TITLES
 from whence.studies.kit.sheets import Item, Sheet
 from whence.studies.study import Figure
 
-SHEETS = {
-    "readability": Sheet(
-        "readability",
-        "How well can you read from this picture why the label was given? 1 (not at all) to 5 (at once)",
-        ("1", "2", "3", "4", "5"),
-    ),
-    "agreement": Sheet(
-        "agreement",
-        "Does the picture hold the complete evidence that you would need for the right label? yes or no",
-        ("yes", "no"),
-    ),
-}
+_READ = "How well can you read from this picture why the label was given? 1 (not at all) to 5 (at once)"
+_AGREE = "Does the picture hold the complete evidence that you would need for the right label? yes or no"
+_BOTH = (Sheet("readability", _READ, ("1", "2", "3", "4", "5")), Sheet("agreement", _AGREE, ("yes", "no")))
+SHEETS = {sheet.name: sheet for sheet in _BOTH}
 """The paper's Table 2, about the label that the model gave, and the judgement on HANS, about the right one."""
 LONGEST = 14
 """Words of a premise that is drawn."""
@@ -59,14 +51,14 @@ def typical(rows: Rows, examples: dict[str, Example], count: int) -> list[dict[s
 
 
 def figures(found: Found) -> list[Figure]:
-    made = []
+    made: list[Figure] = []
     for (model, corpus, method), rows in found.explained.items():
         if method == "arec":
-            examples = {e.id: e for e in found.subjects[model].pairs(corpus)}
+            examples = found.subjects[model].by_id(corpus)
             shown = typical(rows, examples, found.settings.drawn)
             where = f"{found.title(model)} on {TITLES[corpus]}"
             made += [_examples(where, f"{model}_{corpus}", shown, examples)] if shown else []
-    return made + _methods(found)
+    return [*made, *_methods(found)]
 
 
 def _examples(where: str, name: str, rows: Rows, examples: dict[str, Example]) -> Figure:
@@ -80,29 +72,29 @@ def _examples(where: str, name: str, rows: Rows, examples: dict[str, Example]) -
     return Figure(f"figure_7_{name}", f"Figure 7: AREC's rationales, {where}", caption, "svg", {"svg": _side_by_side(parts)})
 
 
-def _methods(found: Found) -> list[Figure]:
+def _methods(found: Found) -> Iterator[Figure]:
     """The last model (the paper: BERT) that has a typical pair, on one contradiction of the first corpus."""
     corpus = found.settings.corpora[0]
     for model in reversed(found.subjects):
-        by_method = {m: rows for (owner, where, m), rows in found.explained.items() if (owner, where) == (model, corpus)}
-        examples = {e.id: e for e in found.subjects[model].pairs(corpus)}
+        by_method, examples = found.by_method(model, corpus), found.subjects[model].by_id(corpus)
         shared = set.intersection(*({row["id"] for row in rows} for rows in by_method.values()))
         pool = typical([row for row in by_method["arec"] if row["id"] in shared], examples, 1)
         shown = [row for row in pool if row["label"] == "contradiction"] or pool
-        if not shown:
-            continue
-        example, parts = examples[shown[0]["id"]], []
-        for method, rows in by_method.items():
-            row = next(row for row in rows if row["id"] == example.id)
-            alignment = alignment_of(row, example, ALIGNMENT_METHODS[method].title)
-            both = [f'<div style="flex:1 1 20em">{matrix_html(a)}</div>' for a in (replace(alignment, mask=None), alignment)]
-            parts.append(f'<div style="margin:0 0 1.5em">{_side_by_side(both)}</div>')
-        title = f"Figure 8: all methods on one pair, {found.title(model)}"
-        caption = (
-            "Left the scores of every word pair, right the rationale: chosen by the method, or induced at AREC's fidelity."
-        )
-        return [Figure("figure_8", title, caption, "svg", {"svg": "".join(parts)})]
-    return []
+        if shown:
+            yield _every_method(found.title(model), by_method, examples[shown[0]["id"]])
+            return
+
+
+def _every_method(model: str, by_method: Mapping[str, Rows], example: Example) -> Figure:
+    parts = []
+    for method, rows in by_method.items():
+        row = next(row for row in rows if row["id"] == example.id)
+        alignment = alignment_of(row, example, ALIGNMENT_METHODS[method].title)
+        both = [f'<div style="flex:1 1 20em">{matrix_html(a)}</div>' for a in (replace(alignment, mask=None), alignment)]
+        parts.append(f'<div style="margin:0 0 1.5em">{_side_by_side(both)}</div>')
+    title = f"Figure 8: all methods on one pair, {model}"
+    caption = "Left the scores of every word pair, right the rationale: chosen by the method, or induced at AREC's fidelity."
+    return Figure("figure_8", title, caption, "svg", {"svg": "".join(parts)})
 
 
 def _side_by_side(parts: Sequence[str]) -> str:
@@ -116,7 +108,7 @@ def sheet_items(found: Found) -> dict[str, list[Item]]:
         readable = corpus == found.settings.corpora[0] and method != "random"
         if not readable and (corpus, method) != ("hans", "arec"):
             continue
-        examples = {e.id: e for e in found.subjects[model].pairs(corpus)}
+        examples = found.subjects[model].by_id(corpus)
         for row in rows[:: max(1, len(rows) // found.settings.judged)][: found.settings.judged]:
             example = examples[row["id"]]
             key = {"model": model, "corpus": corpus, "method": method, "id": example.id, "label": example.label or ""}

@@ -1,6 +1,5 @@
 """Which pieces are asked for, in which order, and their rows by what they are about."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, product
@@ -9,12 +8,12 @@ from whence.run.engine import Piece, Rows
 from whence.studies.alignment import pieces
 from whence.studies.alignment.models import Subject, chosen_pairs
 from whence.studies.alignment.settings import ROLE_CORPUS, AlignmentSettings
+from whence.studies.kit.paper import read_paper
 from whence.studies.kit.sheets import Answers
 from whence.studies.study import Context
 
+PAPER = read_paper(__package__)
 ROLE_SHARD = 5000
-Explained = Mapping[tuple[str, str, str], Rows]
-"""The rows of one method on one corpus with one model, by (model, corpus, method)."""
 
 
 @dataclass
@@ -27,16 +26,20 @@ class Found:
     needs: dict[str, Rows] = field(default_factory=dict)
     accuracy: dict[tuple[str, str], Rows] = field(default_factory=dict)
     """By model and corpus, on whole test sets."""
-    explained: Explained = field(default_factory=dict)
+    explained: dict[tuple[str, str, str], Rows] = field(default_factory=dict)
+    """By model, corpus and method."""
     cut: dict[tuple[str, str], Rows] = field(default_factory=dict)
     """By model and corpus, the explained pairs without any alignment."""
     ablated: dict[tuple[str, str, str], Rows] = field(default_factory=dict)
     """By model, corpus and what is left out of AREC."""
-    answers: dict[str, Answers] = field(default_factory=lambda: defaultdict(dict))
+    answers: dict[str, Answers] = field(default_factory=dict)
     """Of human judges, by sheet."""
 
     def title(self, model: str) -> str:
         return self.settings.targets[model].title
+
+    def by_method(self, model: str, corpus: str) -> dict[str, Rows]:
+        return {method: rows for (owner, where, method), rows in self.explained.items() if (owner, where) == (model, corpus)}
 
 
 def work(context: Context) -> Found:
@@ -79,25 +82,24 @@ def work(context: Context) -> Found:
 
 def _role_pieces(subject: Subject) -> list[Piece]:
     count = len(chosen_pairs(ROLE_CORPUS, subject.target.role_pairs, subject.root))
-    ends = {at: min(at + ROLE_SHARD, count) for at in range(0, count, ROLE_SHARD)}
     return [
-        Piece(f"roles-{subject.name}-{at:05d}", pieces.roles, {"subject": subject, "start": at, "end": end})
-        for at, end in ends.items()
+        Piece(f"roles-{subject.name}-{at:05d}", pieces.roles, {"subject": subject, "start": at, "end": at + ROLE_SHARD})
+        for at in range(0, count, ROLE_SHARD)
     ]
 
 
-def _explained(context: Context, own: AlignmentSettings, subjects: dict[str, Subject]) -> Explained:
+def _explained(context: Context, own: AlignmentSettings, subjects: dict[str, Subject]) -> dict[tuple[str, str, str], Rows]:
     """AREC first: the others are measured at its fidelity on the same pair."""
-    found: dict[tuple[str, str, str], Rows] = {}
-    every = list(product(subjects, own.corpora, own.methods))
-    for first in (True, False):
-        asked = {}
-        for name, corpus, method in every:
-            if (method == "arec") is first:
-                known = None if first else {row["id"]: row["fidelity"] for row in found[name, corpus, "arec"]}
-                asked[name, corpus, method] = _shards(subjects[name], corpus, method, known)
-        found |= {key: [*chain(*several)] for key, several in context.gather(asked).items()}
-    return {key: found[key] for key in every}
+
+    def rows_of(methods: list[str], known: Mapping[tuple[str, str], Mapping[str, float]]) -> dict[tuple[str, str, str], Rows]:
+        every = product(subjects, own.corpora, methods)
+        asked = {(n, c, method): _shards(subjects[n], c, method, known.get((n, c))) for n, c, method in every}
+        return {key: [*chain(*several)] for key, several in context.gather(asked).items()}
+
+    first = rows_of(["arec"], {})
+    known = {(n, c): {row["id"]: row["fidelity"] for row in rows} for (n, c, _), rows in first.items()}
+    found = first | rows_of([method for method in own.methods if method != "arec"], known)
+    return {key: found[key] for key in product(subjects, own.corpora, own.methods)}
 
 
 def _shards(subject: Subject, corpus: str, method: str, known: Mapping[str, float] | None) -> list[Piece]:

@@ -54,6 +54,9 @@ class Subject(BaseModel):
     def pairs(self, corpus: str) -> list[Example]:
         return chosen_pairs(corpus, self.target.pairs, self.root)
 
+    def by_id(self, corpus: str) -> dict[str, Example]:
+        return {pair.id: pair for pair in self.pairs(corpus)}
+
 
 @lru_cache(maxsize=8)
 def _trained(job: str, root: str | None) -> Trained:

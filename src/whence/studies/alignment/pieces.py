@@ -3,6 +3,7 @@
 Each is a function of JSON-able arguments.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -30,7 +31,7 @@ ENTAILMENT = "entailment"
 
 
 def train(subject: Subject) -> Rows:
-    """One row: how good the model is on dev and test of what it was trained on."""
+    """How good the model is on dev and test of what it was trained on: a row for each."""
     results = subject.trained().results
     return [
         {"split": split, "accuracy": results[split]["accuracy"], "macro_f1": results[split]["macro_f1"],
@@ -45,21 +46,25 @@ def train_gate(subject: Subject) -> Rows:
     return [{"pairs": subject.target.gate_pairs or -1}]
 
 
-def right(classifier: Classifier, result: Result, example: Example) -> bool:
-    """HANS has two labels: there neutral and contradiction are both "not entailed"."""
+def right(classifier: Classifier, result: Result, example: Example) -> float:
+    """1 or 0. HANS has two labels: there neutral and contradiction are both "not entailed"."""
     predicted = classifier.labels[result.label]
     if example.label == f"non-{ENTAILMENT}":
-        return predicted != ENTAILMENT
-    return predicted == example.label
+        return float(predicted != ENTAILMENT)
+    return float(predicted == example.label)
+
+
+def masked(runner: Runner, encoded: Sequence[Encoded], masks: Sequence[np.ndarray]) -> list[Result]:
+    """What the model says if only some word pairs may align."""
+    changes = [Intervention(alignment=mask.astype(np.float32)) for mask in masks]
+    return runner.run([Request(e, change) for e, change in zip(encoded, changes, strict=True)])
 
 
 def accuracy(subject: Subject, corpus: str) -> Rows:
     """On all test pairs of a corpus: one row for each."""
     classifier, examples = subject.classifier, opened(corpus, subject.root, whole=True).load("test")
     results = Runner(classifier, remembered=0).predict(classifier.encode(examples))
-    return [
-        {"id": e.id, "label": e.label, "right": float(right(classifier, r, e))} for e, r in zip(examples, results, strict=True)
-    ]
+    return [{"id": e.id, "label": e.label, "right": right(classifier, r, e)} for e, r in zip(examples, results, strict=True)]
 
 
 def needs(subject: Subject) -> Rows:
@@ -67,19 +72,13 @@ def needs(subject: Subject) -> Rows:
     and with nothing but it?"""
     classifier = subject.classifier
     runner, encoded = Runner(classifier), classifier.encode(subject.pairs("scenes"))
-    results = runner.predict(encoded)
-    decided = [
-        e for e, result in zip(encoded, results, strict=True)
-        if e.example.label == "contradiction" and right(classifier, result, e.example)
-    ]  # fmt: skip
-    cells = [known_cells(e).astype(np.float32) for e in decided]
-    found = {
-        name: runner.run([Request(e, Intervention(alignment=mask)) for e, mask in zip(decided, masks, strict=True)])
-        for name, masks in (("without", [1 - c for c in cells]), ("alone", cells))
-    }
+    predicted = zip(encoded, runner.predict(encoded), strict=True)
+    decided = [e for e, r in predicted if e.example.label == "contradiction" and right(classifier, r, e.example)]
+    cells = [known_cells(e) for e in decided]
+    without, alone = masked(runner, decided, [~c for c in cells]), masked(runner, decided, cells)
     return [
-        {"id": e.example.id, **{name: float(right(classifier, several[i], e.example)) for name, several in found.items()}}
-        for i, e in enumerate(decided)
+        {"id": e.example.id, "without": right(classifier, w, e.example), "alone": right(classifier, a, e.example)}
+        for e, w, a in zip(decided, without, alone, strict=True)
     ]
 
 
@@ -92,7 +91,7 @@ def roles(subject: Subject, start: int, end: int) -> Rows:
     plain, masked = runner.predict(encoded), predict_with_roles(runner, encoded, found)
     return [
         {"id": e.id, "label": e.label, "heuristic": e.meta["heuristic"], "subcase": e.meta["subcase"],
-         "as it is": float(right(classifier, p, e)), "role mask": float(right(classifier, m, e)), "match": float(has_match(*r))}
+         "as it is": right(classifier, p, e), "role mask": right(classifier, m, e), "match": float(has_match(*r))}
         for e, r, p, m in zip(examples, found, plain, masked, strict=True)
     ]  # fmt: skip
 
@@ -104,8 +103,7 @@ def cut(subject: Subject, corpus: str) -> Rows:
     """
     runner, encoded = Runner(subject.classifier), subject.classifier.encode(subject.pairs(corpus))
     plain = runner.predict(encoded)
-    nothing = [Intervention(alignment=np.zeros(pair_shape(e), dtype=np.float32)) for e in encoded]
-    without = runner.run([Request(e, change) for e, change in zip(encoded, nothing, strict=True)])
+    without = masked(runner, encoded, [np.zeros(pair_shape(e)) for e in encoded])
     return [
         {"id": e.example.id, "label": e.example.label, "label_kept": float(a.label == b.label),
          "fidelity": float(np.linalg.norm(a.logits - b.logits))}
@@ -115,23 +113,23 @@ def cut(subject: Subject, corpus: str) -> Rows:
 
 def ablate(subject: Subject, corpus: str, parameters: dict[str, Any], count: int) -> Rows:
     """AREC with other parameters than its own."""
-    given = {**subject.settings.parameters.get("arec", {}), **subject.target.parameters.get("arec", {}), **parameters}
-    changed = subject.model_copy(update={"target": subject.target.model_copy(update={"parameters": {"arec": given}})})
-    numbers = spread(range(len(subject.pairs(corpus))), count)
-    return explain(changed, corpus, "arec", numbers, None)
+    return explain(subject, corpus, "arec", spread(range(len(subject.pairs(corpus))), count), None, **parameters)
 
 
-def explain(subject: Subject, corpus: str, method: str, numbers: list[int], fidelity: dict[str, float] | None) -> Rows:
+def explain(
+    subject: Subject, corpus: str, method: str, numbers: list[int], fidelity: dict[str, float] | None, **other: Any
+) -> Rows:
     """One method on some of a corpus' pairs, measured: one row for each pair that has word pairs.
 
     `fidelity` is AREC's by the id of a pair: a method that only scores word pairs gets a rationale of the same fidelity, and
-    pairs that AREC has no row for are left out. Scores and kept cells are stored row by row, for pictures and sheets.
+    pairs that AREC has no row for are left out. `other`: parameters in place of the study's. Scores and kept cells are stored
+    row by row, for pictures and sheets.
     """
     classifier, known, pairs = subject.classifier, ALIGNMENT_METHODS[method], subject.pairs(corpus)
     chosen = [pairs[number] for number in numbers]
     encoded = classifier.encode([e for e in chosen if fidelity is None or e.id in fidelity])
     runner = Runner(classifier)
-    parameters = {**subject.settings.parameters.get(method, {}), **subject.target.parameters.get(method, {})}
+    parameters = {**subject.settings.parameters.get(method, {}), **subject.target.parameters.get(method, {}), **other}
     if method == "diffmask":
         parameters["gate"] = subject.gate()
     alignments = explain_alignments(runner, encoded, known, subject.seed, parameters)
@@ -157,7 +155,7 @@ def explain(subject: Subject, corpus: str, method: str, numbers: list[int], fide
     return [
         {
             "id": e.example.id, "label": e.example.label, "predicted": alignment.target, "probability": alignment.probability,
-            "right": float(right(classifier, result, e.example)), "aorc": aorc, **asdict(quality),
+            "right": right(classifier, result, e.example), "aorc": aorc, **asdict(quality),
             "objective": alignment.notes.get("objective"), "empty": float(not mask.any()),
             **_plausibility(e, mask), **_found(mask, cells, found),
             "scores": alignment.matrix.round(5).ravel().tolist(), "kept": mask.astype(int).ravel().tolist(),

@@ -1,5 +1,6 @@
 """What the study does at each scale. Every number of a scale is here, and config.json keeps it."""
 
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -91,16 +92,11 @@ def settings(scale: Scale) -> AlignmentSettings:
         )  # fmt: skip
         targets = {"needs": needs, "esim": esim}
         return AlignmentSettings(train="scenes", corpora=("scenes",), targets=targets, drawn=1, judged=6, ablated=30)
-    da = Target(
-        title="Decomposable Attention", architecture="decomposable", options={**_WORDS, "unit_vectors": True, "dropout": 0.1},
-        training={"batch_size": 64, "learning_rate": 1.5e-3, "warmup": 0.05, "epochs": 8}, pairs=300, shard=100,
-        gate_pairs=5000,
-    )  # fmt: skip
-    esim = Target(
-        title="ESIM", architecture="esim", options={**_WORDS, "hidden_size": 64, "dropout": 0.3},
-        training={"batch_size": 64, "learning_rate": 1.5e-3, "warmup": 0.05, "epochs": 8}, pairs=300, shard=50,
-        gate_pairs=5000,
-    )  # fmt: skip
+    ours = partial(Target, training={"batch_size": 64, "learning_rate": 1.5e-3, "warmup": 0.05, "epochs": 8}, pairs=300,
+                   gate_pairs=5000)  # fmt: skip
+    unit = {**_WORDS, "unit_vectors": True, "dropout": 0.1}
+    da = ours(title="Decomposable Attention", architecture="decomposable", options=unit, shard=100)
+    esim = ours(title="ESIM", architecture="esim", options={**_WORDS, "hidden_size": 64, "dropout": 0.3}, shard=50)
     minilm = Target(
         title="MiniLM", architecture=None, training={"batch_size": 32, "learning_rate": 1e-4, "epochs": 1}, pairs=60, shard=20,
         fewer={"back_select": 2}, parameters={"lime": {"n_samples": 300}}, gate_pairs=1500, role_pairs=3000,
@@ -112,11 +108,9 @@ def settings(scale: Scale) -> AlignmentSettings:
     if scale == "small":
         return small
     whole_sets = {"pairs": 9824, "shard": 500, "fewer": {}, "parameters": {}, "gate_pairs": None, "role_pairs": None}
-    bert = minilm.model_copy(
-        update={"title": "BERT", "training": {"batch_size": 32, "learning_rate": 2e-5, "epochs": 3}, **whole_sets}
-    )
-    paper_esim = esim.model_copy(
-        update={"options": {"hidden_size": 300, "dropout": 0.5}, "pairs": 9824, "shard": 500, "gate_pairs": None}
-    )
-    whole = {"da": da.model_copy(update={"pairs": 9824, "shard": 500, "gate_pairs": None}), "esim": paper_esim, "minilm": bert}
-    return small.model_copy(update={"targets": whole, "model": "bert-base-uncased", "judged": 300, "ablated": 500})
+    others: dict[str, dict[str, Any]] = {
+        "da": {}, "esim": {"options": {"hidden_size": 300, "dropout": 0.5}},
+        "minilm": {"title": "BERT", "training": {"batch_size": 32, "learning_rate": 2e-5, "epochs": 3}},
+    }  # fmt: skip
+    targets = {name: target.model_copy(update=whole_sets | others[name]) for name, target in small.targets.items()}
+    return small.model_copy(update={"targets": targets, "model": "bert-base-uncased", "judged": 300, "ablated": 500})

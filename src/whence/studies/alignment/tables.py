@@ -1,7 +1,7 @@
 """From rows to tables: Table 1 (one for each measure), 2 (if judges have answered), 3 and 4 with 95 % bootstrap intervals."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,14 @@ from whence.explain.alignments import ALIGNMENT_METHODS
 from whence.measure.measure import mean
 from whence.measure.plausibility import f1_of_means, mean_over_keys
 from whence.measure.statistics import Aggregate
-from whence.studies.alignment import paper
-from whence.studies.alignment.found import Found
+from whence.studies.alignment.found import PAPER, Found
 from whence.studies.alignment.settings import PAIRED_CORPORA
 from whence.studies.kit.corpora import TITLES
-from whence.studies.kit.estimates import average, by_text, estimate, paired
-from whence.studies.kit.sheets import Answers
-from whence.studies.kit.tables import TableRows, published, table
+from whence.studies.kit.differences import by_text
+from whence.studies.kit.estimates import average, difference, estimate
+from whence.studies.kit.paper import published
+from whence.studies.kit.sheets import answers_by
+from whence.studies.kit.tables import TableRows, table
 from whence.studies.study import Table
 
 MEASURES = {
@@ -26,6 +27,7 @@ MEASURES = {
     "contiguity": ("Contiguity, ‰", "share of 2 × 2 windows with exactly three kept cells; lower is better"),
     "label_kept": ("Label kept, %", "how often the rationale alone leaves the predicted label"),
 }
+TABLE_4_COLUMNS = (("entailment", "non-entailment"), ("lexical_overlap", "subsequence", "constituent"))
 PLANTED = {
     "planted_found": "holds a cell of every planted pair",
     "soft_inc": "share of planted cells kept",
@@ -33,50 +35,39 @@ PLANTED = {
 }
 
 
-def overview(found: Found) -> Table:
+@table("table_1", "Table 1: alignment explanations", "")
+def overview(found: Found) -> TableRows:
     """Means; lower is better. FIDE, COMP and CONT of an attribution are of the rationale induced at AREC's FIDE + 0.1."""
     short = {"aorc": "AORC", "fidelity": "FIDE", "compactness": "COMP %", "contiguity": "CONT ‰"}
     made: dict[tuple[str, str], dict[str, Any]] = {}
     for (model, corpus, method), pairs in found.explained.items():
         row = made.setdefault((model, method), {"model": found.title(model), "method": ALIGNMENT_METHODS[method].title})
         row |= {f"{TITLES[corpus]} {title}": average(pairs, column) if pairs else None for column, title in short.items()}
-    columns = dict.fromkeys(column for row in made.values() for column in row)
-    return Table("table_1", "Table 1: alignment explanations", overview.__doc__ or "", list(columns), list(made.values()))
+    yield from made.values()
 
 
-def table_1(found: Found) -> list[Table]:
+def table_1(found: Found) -> Iterator[Table]:
     """In the paper's layout, then a table for each measure, with intervals: methods below each other by model and corpus."""
-    return [overview(found), *(_measured(found, column) for column in MEASURES)]
-
-
-def _measured(found: Found, column: str) -> Table:
-    rows = []
-    for (model, corpus, method), pairs in found.explained.items():
-        ours = estimate([pair[column] for pair in pairs], mean, 100.0 if column == "label_kept" else 1.0)
-        theirs = published(paper.TABLE_1, f"{model} {method}", (corpus, column))
-        rows.append({"model": found.title(model), "test set": TITLES[corpus], "pairs": len(pairs),
-                     "method": ALIGNMENT_METHODS[method].title, **ours, "paper": theirs})  # fmt: skip
-    title, about = MEASURES[column]
-    induced = "" if column == "aorc" else " Attributions: of the rationale induced at AREC's fidelity + 0.1."
+    yield overview(found)
     columns = ["model", "test set", "method", "pairs", "ours", "low", "high", "paper"]
-    return Table(f"table_1_{column}", f"Table 1: {title}", f"{about.capitalize()}.{induced}", columns, rows)
+    for column, (title, about) in MEASURES.items():
+        rows = [
+            {"model": found.title(model), "test set": TITLES[corpus], "pairs": len(pairs),
+             "method": ALIGNMENT_METHODS[method].title,
+             **estimate([pair[column] for pair in pairs], scale=100.0 if column == "label_kept" else 1.0),
+             "paper": published(PAPER, "table_1", model, method, corpus, column)}
+            for (model, corpus, method), pairs in found.explained.items()
+        ]  # fmt: skip
+        induced = "" if column == "aorc" else " Attributions: of the rationale induced at AREC's fidelity + 0.1."
+        yield Table(f"table_1_{column}", f"Table 1: {title}", f"{about.capitalize()}.{induced}", columns, rows)
 
 
 @table("table_2", "Table 2: readability", "model, method, answers, ours, low, high, paper")
 def table_2(found: Found) -> TableRows:
     """1 to 5, as judges answered; higher is better."""
-    for (model, method), given in _by(found.answers["readability"], "method").items():
+    for (model, method), given in answers_by(found.answers.get("readability", {}), "model", "method").items():
         yield {"model": found.title(model), "method": ALIGNMENT_METHODS[method].title, "answers": len(given),
-               **estimate([float(answer) for answer in given]), "paper": published(paper.TABLE_2, method, model)}  # fmt: skip
-
-
-def _by(answers: Answers, other: str) -> dict[tuple[str, str], list[str]]:
-    """All answers of all judges by model and one thing more."""
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for key, given in answers.items():
-        judged = dict(key)
-        found[judged["model"], judged[other]] += given
-    return found
+               **estimate([*map(float, given)]), "paper": published(PAPER, "table_2", method, model)}  # fmt: skip
 
 
 @table("table_3", "Table 3: accuracy and plausibility", "test set, measure, model, pairs, ours, low, high, paper")
@@ -88,7 +79,7 @@ def table_3(found: Found) -> TableRows:
         corpus, *label = test_set.split()
         return {"test set": " ".join([TITLES[corpus], *label]), "measure": measure.replace("_", " "),
                 "model": found.title(model), "pairs": len(values), **estimate(values, aggregate, 100.0),
-                "paper": published(paper.TABLE_3, f"{test_set} {measure}", model)}  # fmt: skip
+                "paper": published(PAPER, "table_3", f"{test_set} {measure}", model)}  # fmt: skip
 
     for corpus in found.settings.corpora:
         for model in found.subjects:
@@ -105,7 +96,7 @@ def table_3(found: Found) -> TableRows:
             elif marked:
                 yield row(corpus, "iou_f1", model, [r["iou"] for r in marked], f1_of_means)
                 yield row(corpus, "token_f1", model, [r["token"] for r in marked], mean_over_keys)
-    for (model, label), given in _by(found.answers["agreement"], "label").items():
+    for (model, label), given in answers_by(found.answers.get("agreement", {}), "model", "label").items():
         yield row(f"hans {label}", "human_agreement", model, [float(answer == "yes") for answer in given])
 
 
@@ -115,18 +106,17 @@ def table_4(found: Found) -> TableRows:
     predicates and equal roles are let through. Roles come from parses that HANS' own templates made, not from a parser that may
     err; two rules were chosen on HANS' training file, which shares all templates and words with this evaluation file. The
     paper's roles come from a BERT role labeller."""
-    for model, pairs in found.roles.items():
-        for how in ("as it is", "role mask"):
-            about, theirs = {"model": found.title(model), "inference": how}, paper.TABLE_4.get(f"{model} {how}", {})
-            ours: list[Any] = []
-            for label, heuristic in paper.TABLE_4_COLUMNS:
-                values = [pair[how] for pair in pairs if (pair["label"], pair["heuristic"]) == (label, heuristic)]
-                found_here = estimate(values, mean, 100.0)
-                ours.append(found_here["ours"])
-                yield {**about, "label": label, "heuristic": heuristic.replace("_", " "), "pairs": len(values), **found_here,
-                       "paper": theirs.get((label, heuristic))}  # fmt: skip
-            yield {**about, "label": "all", "heuristic": "mean of the six", "pairs": len(pairs), "ours": float(np.mean(ours)),
-                   "low": None, "high": None, "paper": float(np.mean([*theirs.values()])) if theirs else None}  # fmt: skip
+    for model, how in product(found.roles, ("as it is", "role mask")):
+        pairs, theirs = found.roles[model], published(PAPER, "table_4", model, how) or {}
+        about, cells = {"model": found.title(model), "inference": how}, []
+        for label, heuristic in product(*TABLE_4_COLUMNS):
+            values = [pair[how] for pair in pairs if (pair["label"], pair["heuristic"]) == (label, heuristic)]
+            cells.append({**about, "label": label, "heuristic": heuristic.replace("_", " "), "pairs": len(values),
+                          **estimate(values, scale=100.0), "paper": published(theirs, label, heuristic)})  # fmt: skip
+        yield from cells
+        six, paper = ([cell[column] for cell in cells] for column in ("ours", "paper"))
+        yield {**about, "label": "all", "heuristic": "mean of the six", "pairs": len(pairs), "ours": float(np.mean(six)),
+               "low": None, "high": None, "paper": float(np.mean(paper)) if theirs else None}  # fmt: skip
 
 
 @table("cut", "Does the prediction need alignments?",
@@ -141,7 +131,7 @@ def cut(found: Found) -> TableRows:
             chosen = [pair for pair in pairs if label in ("all", pair["label"])]
             empty = [masks[pair["id"]] for pair in chosen if pair["id"] in masks]
             yield {"model": found.title(model), "test set": TITLES[corpus], "label": label, "pairs": len(chosen),
-                   **estimate([pair["label_kept"] for pair in chosen], mean, 100.0), "fidelity": average(chosen, "fidelity"),
+                   **estimate([pair["label_kept"] for pair in chosen], scale=100.0), "fidelity": average(chosen, "fidelity"),
                    "empty masks %": 100 * float(np.mean(empty)) if empty else None}  # fmt: skip
 
 
@@ -157,9 +147,9 @@ def ablation(found: Found) -> TableRows:
         whole = [pair for pair in found.explained[model, corpus, "arec"] if pair["id"] in ids]
         first = {"AREC as it is": whole} if left_out == next(iter(found.settings.ablations)) else {}
         for search, several in {**first, left_out: pairs}.items():
-            gap = paired(by_text([several], "objective"), by_text([whole], "objective"))
+            gap = by_text([several], "objective").minus(by_text([whole], "objective"))
             yield {"model": found.title(model), "test set": TITLES[corpus], "search": search, "pairs": len(several),
-                   **estimate([pair["objective"] for pair in several]), "− AREC": gap.value, "from": gap.low, "to": gap.high,
+                   **estimate([pair["objective"] for pair in several]), **difference("− AREC", gap),
                    "fidelity": average(several, "fidelity"), "compactness %": average(several, "compactness"),
                    "label kept %": 100 * average(several, "label_kept"),
                    "empty %": 100 * average(several, "empty")}  # fmt: skip
@@ -172,4 +162,4 @@ def planted(found: Found) -> TableRows:
         decided = [pair for pair in pairs if pair["right"] and pair["label"] == "contradiction"]
         for column, about in PLANTED.items() if corpus == "scenes" else ():
             yield {"model": found.title(model), "method": ALIGNMENT_METHODS[method].title, "measure": about,
-                   "pairs": len(decided), **estimate([pair[column] for pair in decided], mean, 100.0)}  # fmt: skip
+                   "pairs": len(decided), **estimate([pair[column] for pair in decided], scale=100.0)}  # fmt: skip

@@ -15,7 +15,7 @@ from whence.studies.study import Context, Findings, Study
 def run(context: Context) -> Findings:
     found = work(context)
     said = claims(found.corners)
-    return Findings([table(found.corners) for table in ALL], figures(found.corners), said, _notes(context.settings, found))
+    return Findings([table(found) for table in ALL], figures(found.corners), said, _notes(context.settings, found))
 
 
 def _notes(own: AssociationSettings, found: Found) -> list[str]:

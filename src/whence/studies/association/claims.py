@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from whence.measure.measure import mean
 from whence.measure.robustness import Robustness
 from whence.measure.shared_importance import SharedImportance
-from whence.measure.statistics import Estimate, bootstrap
+from whence.measure.statistics import Estimate
 from whence.studies.association.found import Corner
 from whence.studies.association.tables import POINTS, constant_gain, quality_gain, right
-from whence.studies.kit.estimates import signed
+from whence.studies.kit.estimates import over_texts, signed
 from whence.studies.kit.verdicts import FAILS, HOLDS, UNDECIDED, above, at_least, below, claim, every
 from whence.studies.study import Claim, Verdict
 
@@ -40,7 +39,7 @@ def _over_corpora(text: str, check: Callable[[Corner], Checked], corners: list[C
 
 def gap(more: np.ndarray, less: np.ndarray) -> Estimate:
     """Mean of more − less in points."""
-    return bootstrap(POINTS * (more - less)[:, None], mean)
+    return over_texts(POINTS * (more - less))
 
 
 def _from_rationales(corner: Corner) -> Checked:
@@ -52,7 +51,7 @@ def _from_rationales(corner: Corner) -> Checked:
 
 def _quality(corner: Corner) -> Checked:
     gold, joint, pipeline = (quality_gain(corner.answers, f"ir-o {source}") for source in ("gold", "i-or", "i-r"))
-    good, better = bootstrap(POINTS * gold[:, None], mean), gap(joint, pipeline)
+    good, better = over_texts(POINTS * gold), gap(joint, pipeline)
     said = f"gold {signed(good, 1)}, I→OR − I→R {signed(better, 1)}"
     return every([above(good), above(better, -MARGIN)]), said
 
@@ -135,7 +134,7 @@ def _lost(corner: Corner, by: str) -> Estimate:
     assert corner.task.roar is not None
     gaps = [right(corner.roar["random", percent], "label", "gold") - right(corner.roar[by, percent], "label", "gold")
             for percent in corner.task.roar.percents]  # fmt: skip
-    return bootstrap(POINTS * np.mean(gaps, axis=0)[:, None], mean)
+    return over_texts(POINTS * np.mean(gaps, axis=0))
 
 
 def _reliable(corner: Corner) -> Checked:
@@ -148,7 +147,7 @@ def _roar_agrees(corner: Corner) -> Checked:
     accuracy = _lost(corner, "rationale")
     gaps = [quality_gain(corner.roar["label", p], "ir-o", "gold") - quality_gain(corner.roar["random", p], "ir-o", "gold")
             for p in corner.task.roar.percents]  # fmt: skip
-    quality = bootstrap(POINTS * np.mean(gaps, axis=0)[:, None], mean)
+    quality = over_texts(POINTS * np.mean(gaps, axis=0))
     differs = HOLDS if quality.low > 0 or quality.high < 0 else UNDECIDED
     said = f"accuracy, random − a(X)_R {signed(accuracy, 1)}; quality, a(X)_L − random {signed(quality, 1)}"
     return at_least([above(accuracy), differs], 1), said
@@ -179,7 +178,7 @@ def _controls(corners: list[Corner]) -> Iterator[Claim]:
         if corner.constant:
             own, constant = {r["id"] for r in corner.constant}, constant_gain(corner)
             joint = quality_gain([r for r in corner.answers if r["id"] in own], "ir-o i-or")
-            lower, plain = gap(joint, constant), bootstrap(POINTS * constant[:, None], mean)
+            lower, plain = gap(joint, constant), over_texts(POINTS * constant)
             verdict = every([above(lower), FAILS if above(plain) == HOLDS else HOLDS])
             said = f"its quality {signed(plain, 1)}; I→OR's is higher by {signed(lower, 1)} points"
             yield Claim(f"{corner.title}: quality calls out a rationale that is the same for every input (not above 0, and "

@@ -10,7 +10,7 @@ from whence.run.engine import Rows
 from whence.studies.association.found import NOTHING_HIDDEN, RANKINGS, Corner
 from whence.studies.association.settings import Roar
 from whence.studies.association.tables import POINTS, hidden_by, quality_gain, right
-from whence.studies.kit.estimates import Row, estimate
+from whence.studies.kit.estimates import Row, band, estimate
 from whence.studies.study import Figure
 
 LABELS_OF = {"cose_v1.0": "Figure 4", "esnli": "Figure 8, left", "cose_v1.11": "Figure 8, right"}
@@ -72,8 +72,7 @@ def _series(title: str, levels: list[Rows], values: Callable[[Rows], np.ndarray]
 
 
 def _curve(title: str, x: list[float], points: list[Row], dashed: bool = False) -> dict[str, Any]:
-    y, low, high = ([point[name] for point in points] for name in ("ours", "low", "high"))
-    return {"title": title, "x": x, "y": y, "low": low, "high": high, "dashed": dashed}
+    return {"title": title, "x": x, **band(points, "y"), "dashed": dashed}
 
 
 def _by_example(rows: Rows, values: np.ndarray) -> list[float]:

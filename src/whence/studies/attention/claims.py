@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from whence.measure.measure import mean
-from whence.measure.statistics import Estimate, bootstrap
+from whence.measure.statistics import Estimate
 from whence.run.engine import Rows
 from whence.studies.attention.found import FAR, GUIDES, Corner, Found
-from whence.studies.attention.models import SHUFFLED, Kind
-from whence.studies.kit.estimates import f1_of, score_difference, shown, signed
+from whence.studies.attention.models import SHUFFLED
+from whence.studies.kit.estimates import over_texts, shown, signed
 from whence.studies.kit.verdicts import FAILS, HOLDS, above, below, claim, every
 from whence.studies.study import Claim
 
@@ -26,12 +25,8 @@ def claims(found: Found) -> list[Claim]:
     return [one for corner in found.corners for part in parts for one in part(corner)]
 
 
-def _gap(corner: Corner, one: Kind, other: Kind) -> Estimate:
-    return score_difference(corner.runs(one), corner.runs(other), f1_of(1))
-
-
 def _uniform(corner: Corner) -> Iterator[Claim]:
-    lost, base, uniform = _gap(corner, "base", "uniform"), corner.f1("base"), corner.f1("uniform")
+    lost, base, uniform = corner.gap("base", "uniform"), corner.f1("base"), corner.f1("uniform")
     near = {"the means differ by at most 0.03 F1": abs(float(np.mean(base) - np.mean(uniform))) <= 0.03}
     needed = corner.subject.corpus in NEEDED
     said = "is worse than the base model's (F1)" if needed else f"is about as good (it loses less than {NEAR} F1)"
@@ -47,8 +42,8 @@ def _guides(corner: Corner) -> Iterator[Claim]:
     values = {kind: corner.f1(kind) for kind in GUIDES}
     uniform, trained, base, _ = (float(np.mean(several)) for several in values.values())
     all_means = ", ".join(f"{GUIDES[kind]} {shown(several)}" for kind, several in values.items())
-    own, learned = _gap(corner, "mlp-base", "mlp-trained"), _gap(corner, "mlp-trained", "mlp-uniform")
-    gain, lost = (_gap(corner, "mlp-base", other) for other in ("mlp-uniform", "mlp-adversary"))
+    own, learned = corner.gap("mlp-base", "mlp-trained"), corner.gap("mlp-trained", "mlp-uniform")
+    gain, lost = (corner.gap("mlp-base", other) for other in ("mlp-uniform", "mlp-adversary"))
     yield claim(
         f"{corner.title}: guides rank base LSTM > trained MLP > uniform", every([above(own), above(learned)]),
         f"{all_means}; base − trained {signed(own)}, trained − uniform {signed(learned)}",
@@ -69,8 +64,7 @@ def _leaks(corner: Corner) -> Iterator[Claim]:
     """Ours: what the paper's diagnostic rests on. A guide that tells the label by other ways than words proves nothing."""
     for kind, title in corner.control().items():
         if kind.endswith(SHUFFLED):
-            shuffled, uniform = (corner.runs(k, seeds=corner.own.leaks) for k in (kind, "mlp-uniform"))
-            gain = score_difference(shuffled, uniform, f1_of(1))
+            gain = corner.gap(kind, "mlp-uniform", seeds=corner.own.leaks)
             yield claim(
                 f"{corner.title}: {title.lower()} within each text, guides an MLP no better than uniform weights (control)",
                 {HOLDS: FAILS, FAILS: HOLDS}.get(above(gain), below(gain, NEAR)),
@@ -80,7 +74,7 @@ def _leaks(corner: Corner) -> Iterator[Claim]:
 
 def _means(rows: Rows, column: str, scale: float = 1.0) -> Estimate:
     """Mean over seeds and texts, bootstrapped over texts."""
-    return bootstrap(scale * np.mean([row[column] for row in rows], axis=0)[:, None], mean)
+    return over_texts(scale * np.mean([row[column] for row in rows], axis=0))
 
 
 def _adversary(corner: Corner) -> Iterator[Claim]:
@@ -117,7 +111,7 @@ def _adversary(corner: Corner) -> Iterator[Claim]:
     if seeds:
         widest = max(seeds, key=lambda row: np.mean(row["jsd"]))
         nearest = min((rows[role] for role in far), key=lambda row: np.mean(row["jsd"]))
-        gap = bootstrap((np.array(nearest["jsd"]) - 2 * np.array(widest["jsd"]))[:, None], mean)
+        gap = over_texts(np.array(nearest["jsd"]) - 2 * np.array(widest["jsd"]))
         between, to = [float(np.mean(row["jsd"])) for row in seeds], [means[role][1] for role in far]
         yield claim(
             f"{corner.title}: attention differs less than half as much between seeds as between base and adversary",
@@ -129,7 +123,7 @@ def _adversary(corner: Corner) -> Iterator[Claim]:
 def _planted(corner: Corner) -> Iterator[Claim]:
     masses = {row["role"]: np.array(row["mass"]) for row in corner.rows.get("planted", [])}
     if masses:
-        gap = bootstrap((masses["base-0"] - masses["search"])[:, None], mean)
+        gap = over_texts(masses["base-0"] - masses["search"])
         yield claim(
             f"{corner.title}: base models attend more to the true reason than the per-instance adversary does", above(gap),
             ", ".join(f"{role} {mass.mean():.2f}" for role, mass in masses.items()),

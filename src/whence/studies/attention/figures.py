@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.run.engine import Rows
 from whence.studies.attention.found import Corner, Found
 from whence.studies.kit.tables import caption
 from whence.studies.study import Figure
@@ -28,7 +29,7 @@ def _how_far(found: Found) -> Figure:
         labels = list(dict.fromkeys(corner.subject.open().labels))
         panels += [{"title": f"{corner.title}: {what}", "violins": _violins(row, jsd, labels)} for what, row, jsd in measured]
     data = {"panels": panels, "y_label": "JSD from base", "x_label": "largest base attention"}
-    return Figure("figure3", "Figure 3: how far attention moves", caption(_how_far, found), "violins", data)
+    return Figure("figure3", "Figure 3: how far attention moves", caption(_how_far, found=found), "violins", data)
 
 
 def _violins(row: dict[str, Any], values: Any, labels: list[str]) -> list[dict[str, Any]]:
@@ -47,20 +48,16 @@ def _tradeoffs(found: Found) -> list[Figure]:
     by_class = [_tradeoff(c, label) for c in found.corners if c.own.lambdas for label in c.subject.open().labels]
     named = (("figure5", "Figure 5: how much prediction does a change of attention cost?", whole),
              ("figure6", "Figure 6: the same by gold label", by_class))  # fmt: skip
-    about = caption(_tradeoffs, found)
+    about = caption(_tradeoffs, found=found)
     return [Figure(name, title, about, "tradeoff", {"panels": panels}) for name, title, panels in named if panels]
 
 
 def _tradeoff(corner: Corner, label: str | None) -> dict[str, Any]:
-    def means(row: dict[str, Any]) -> tuple[float, float]:
-        chosen = [label is None or gold == label for gold in row["label"]]
-        tvd, jsd = (float(np.mean(np.array(row[name])[chosen])) for name in ("tvd", "jsd"))
-        return tvd, jsd
+    def means(rows: Rows) -> dict[str, float]:
+        chosen = [label is None or gold == label for gold in rows[0]["label"]]
+        return {name: float(np.mean([np.mean(np.array(row[name])[chosen]) for row in rows])) for name in ("tvd", "jsd")}
 
-    curve = []
-    for strength in corner.own.lambdas:
-        tvd, jsd = np.mean([means(row) for row in corner.against_base("adversary", strength)], axis=0)
-        curve.append({"lambda": strength, "tvd": float(tvd), "jsd": float(jsd)})
+    curve = [{"lambda": at, **means(corner.against_base("adversary", at))} for at in corner.own.lambdas]
     *seeds, uniform = corner.rows["seeds"]
     marks = [("seed", "other seeds", row) for row in seeds]
     marks += [("uniform", "uniform", uniform), ("adversary", "per-instance adversary", corner.rows["search"][0])]
@@ -69,8 +66,7 @@ def _tradeoff(corner: Corner, label: str | None) -> dict[str, Any]:
         marks += [("practised", "adversary on cut texts, too", row) for row in practised]
     return {
         "title": corner.title if label is None else f"{corner.title}: {label}", "curve": curve,
-        "marks": [{"kind": kind, "label": name, **dict(zip(("tvd", "jsd"), means(row), strict=True))}
-                  for kind, name, row in marks],
+        "marks": [{"kind": kind, "label": name, **means([row])} for kind, name, row in marks],
     }  # fmt: skip
 
 

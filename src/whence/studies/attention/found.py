@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from whence.data.registry import planted
+from whence.measure.statistics import Estimate
 from whence.run.engine import Piece, Rows
 from whence.studies.attention import pieces
-from whence.studies.attention.models import ADVERSARIES, GUIDED_BY, SHUFFLED, Kind, Role, Subject
+from whence.studies.attention.models import ADVERSARIES, Kind, Role, Subject
 from whence.studies.attention.settings import AttentionSettings
+from whence.studies.kit.corpora import TITLES, sizes
+from whence.studies.kit.differences import f1_of, score_difference
 from whence.studies.study import Context
 
 GUIDES: dict[Kind, str] = {
@@ -29,36 +32,33 @@ class Corner:
     """One corpus and one family of models."""
 
     def __init__(self, subject: Subject) -> None:
-        self.subject, self.own, self.title = subject, subject.own, subject.title
+        self.subject, self.own, self.title = subject, subject.own, TITLES[subject.corpus]
         self.rows: dict[Any, Rows] = {}
         """By the name of a test, or by (what was done, role)."""
 
     def ask(self) -> list[dict[Any, Piece]]:
         """Stages, each of them pieces that do not need each other."""
+        subject, roles = self.subject, self.roles()
         stages: list[dict[Any, Piece]] = [{}, {}, {}, {}]
-        for role in self.roles():
+        for role in roles:
             # what a training waits for: base models; what is trained on them; what is trained on that
-            whose = GUIDED_BY.get(role.kind.removesuffix(SHUFFLED))
-            stage = 0 if role.kind == "base" else 2 if whose in ADVERSARIES else 1
-            stages[stage]["trained", role] = self._piece(role.name, pieces.scores, role=tuple(role))
-        base, last = tuple(Role("base", 0)), stages[3]
-        others = [tuple(role) for role in self.roles() if role.kind == "base" and role.seed] + [tuple(Role("uniform", 0))]
-        last["sizes"] = self._piece("sizes", pieces.sizes)
-        last["seeds"] = self._piece("seeds", pieces.compare, base=base, others=others)
+            stage = 0 if role.kind == "base" else 2 if role.guide in ADVERSARIES else 1
+            stages[stage]["trained", role] = self._piece(role.name, pieces.scores, role=role)
+        last = stages[3]
+        others = [role for role in roles if role.kind == "base" and role.seed] + [Role("uniform", 0)]
+        last["sizes"] = self._piece("sizes", sizes, splits=["train", "test"])
+        last["seeds"] = self._piece("seeds", pieces.compare, base=Role("base", 0), others=others)
         for role in self.adversaries():
-            its_base = tuple(Role("base", role.seed))
-            last["against", role] = self._piece(f"against-{role.name}", pieces.compare, base=its_base, others=[tuple(role)])
-        if self.subject.ours:
+            base = Role("base", role.seed)
+            last["against", role] = self._piece(f"against-{role.name}", pieces.compare, base=base, others=[role])
+        if subject.ours:
             last["search"] = self._piece("search", pieces.search, seed=0)
             last["correlation"] = self._piece("correlation", pieces.correlate, seed=0)
-            if self.subject.corpus in planted():
-                several = [
-                    tuple(r) for r in self.roles() if r.kind == "base" or (r.kind in ("uniform", "adversary") and not r.seed)
-                ]
+            if subject.corpus in planted():
+                several = [r for r in roles if r.kind == "base" or (r.kind in ("uniform", "adversary") and not r.seed)]
                 last["planted"] = self._piece("planted", pieces.planted_mass, roles=several, seed=0)
             if self.own.lambdas:
-                strength = self.subject.settings.guide_lambda
-                last["picture"] = self._piece("picture", pieces.picture, seed=0, strength=strength)
+                last["picture"] = self._piece("picture", pieces.picture, seed=0, strength=subject.settings.guide_lambda)
         return stages
 
     @property
@@ -81,8 +81,7 @@ class Corner:
         roles = [Role("base", seed) for seed in range(max(own.seeds, own.leaks))]
         roles += [Role(kind, seed) for seed in seeds for kind in kinds] + self.adversaries()
         needed = [Role(kind, seed) for kind in self.control() for seed in range(own.leaks)]
-        needed += [Role(whose, r.seed, self.subject.strength(whose)) for r in needed
-                   if (whose := GUIDED_BY.get(r.kind)) in ADVERSARIES]  # fmt: skip
+        needed += [Role(r.guide, r.seed, self.subject.strength(r.guide)) for r in needed if r.guide in ADVERSARIES]
         return list(dict.fromkeys(roles + needed))
 
     def control(self) -> dict[Kind, str]:
@@ -108,6 +107,10 @@ class Corner:
 
     def f1(self, kind: Kind, strength: float = 0.0) -> list[float]:
         return [run["f1"] for run in self.runs(kind, strength)]
+
+    def gap(self, one: Kind, other: Kind, seeds: int | None = None) -> Estimate:
+        """F1 of one − F1 of the other, paired."""
+        return score_difference(self.runs(one, seeds=seeds), self.runs(other, seeds=seeds), f1_of(1))
 
     def against_base(self, kind: Kind, strength: float) -> Rows:
         """Adversary and base model of the same seed; one row for each seed."""

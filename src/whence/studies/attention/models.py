@@ -1,6 +1,5 @@
 """The models of the study: a `Subject` is one corpus and one family of models on it, a `Role` names one trained model of it."""
 
-from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -8,10 +7,10 @@ from pydantic import BaseModel, ConfigDict
 
 from whence.data import Corpus, Example
 from whence.data.cuts import with_cuts
-from whence.models import UNCHANGED, Classifier, Encoded, Intervention
+from whence.models import UNCHANGED, Encoded, Intervention
 from whence.run import Request, Runner
 from whence.studies.attention.settings import AttentionSettings, CorpusSettings
-from whence.studies.kit.corpora import SUBSET_SEED, TITLES, opened
+from whence.studies.kit.corpora import SUBSET_SEED, opened
 from whence.studies.kit.models import Trained, trained
 from whence.teach import Job, Settings, default_settings
 from whence.teach.guide import on_text, uniform
@@ -41,6 +40,11 @@ class Role(NamedTuple):
     def name(self) -> str:
         return f"{self.kind}-{self.strength:g}-{self.seed}" if self.kind in ADVERSARIES else f"{self.kind}-{self.seed}"
 
+    @property
+    def guide(self) -> Kind | None:
+        """Whose attention it is guided by."""
+        return GUIDED_BY.get(self.kind.removesuffix(SHUFFLED))
+
 
 class Subject(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,10 +53,6 @@ class Subject(BaseModel):
     model: str = "bilstm"
     own: CorpusSettings
     settings: AttentionSettings
-
-    @property
-    def title(self) -> str:
-        return TITLES[self.corpus]
 
     @property
     def name(self) -> str:
@@ -67,15 +67,15 @@ class Subject(BaseModel):
         given, own = self.settings, self.own
         model = "mlp" if role.kind.startswith("mlp") else self.model
         options = {**given.options, "min_count": own.min_count} if self.ours else {}
-        chosen: dict[str, Any] = {**default_settings(model), "seed": role.seed, "epochs": self._epochs(role)}
+        chosen: dict[str, Any] = {**default_settings(model), "seed": role.seed, "epochs": given.encoder_epochs}
         guide, corpus, vectors = None, self.open(), self.vectors
         if self.ours:
-            chosen |= {"learning_rate": given.learning_rate, "batch_size": given.batch_size}
+            epochs = own.adversary_epochs or given.adversary_epochs if role.kind in ADVERSARIES else given.epochs
+            chosen |= {"learning_rate": given.learning_rate, "batch_size": given.batch_size, "epochs": epochs}
         if role.kind in ("uniform", "mlp-uniform"):
             options, guide = ({**options, "attention": "uniform"}, None) if self.ours else (options, "uniform")
-        whose = GUIDED_BY.get(role.kind.removesuffix(SHUFFLED))
-        if whose:
-            guide = str(self.trained(Role(whose, role.seed, self.strength(whose))).folder)
+        if role.guide:
+            guide = str(self.trained(Role(role.guide, role.seed, self.strength(role.guide))).folder)
         if role.kind in ADVERSARIES:
             base, select = self.trained(Role("base", role.seed)).folder, "train_loss" if "train" in role.kind else "loss"
             chosen |= {"objective": {"adversary": 1.0}, "select": select, "patience": given.adversary_patience,
@@ -83,7 +83,7 @@ class Subject(BaseModel):
         if role.kind == "adversary-cuts":
             model, vectors, options = str(base / "model"), None, {}
             corpus = with_cuts(corpus, own.cuts, SUBSET_SEED)
-            chosen["warmup"] = given.cuts_warmup
+            chosen |= {"warmup": given.cuts_warmup, "epochs": given.cuts_epochs}
         job = Job(data=self.corpus, model=model, vectors=vectors, options=options, guide=guide,
                   guide_shuffled=role.kind.endswith(SHUFFLED), settings=Settings(**chosen))  # fmt: skip
         return trained(job, corpus)
@@ -97,23 +97,12 @@ class Subject(BaseModel):
         given = self.settings.vectors if self.ours else None
         return given.get(self.corpus) if isinstance(given, dict) else given
 
-    def _epochs(self, role: Role) -> int:
-        if not self.ours:
-            return self.settings.encoder_epochs
-        if role.kind == "adversary-cuts":
-            return self.settings.cuts_epochs
-        adversary = self.own.adversary_epochs or self.settings.adversary_epochs
-        return adversary if role.kind in ADVERSARIES else self.settings.epochs
-
     def open(self) -> Corpus:
         own = self.own
         return opened(self.corpus, self.root, own.train if self.ours else own.encoder_train, own.dev, own.test, own.longest)
 
     def test(self, limit: int | None = None) -> list[Example]:
         return self.open().load("test", limit, SUBSET_SEED)
-
-    def classifier(self, role: Role) -> Classifier:
-        return self.trained(role).classifier
 
 
 class Read(NamedTuple):
@@ -125,18 +114,13 @@ class Read(NamedTuple):
 
 
 def read_model(subject: Subject, role: Role, examples: list[Example]) -> Read:
-    classifier = subject.classifier(role)
+    classifier = subject.trained(role).classifier
     encoded = classifier.encode(examples)
     # a transformer with uniform attention is one on which it is imposed
     changes = [Intervention(attention=uniform(e)) if role.kind == "uniform" else UNCHANGED for e in encoded]
     requests = [Request(e, change, frozenset({"attention"})) for e, change in zip(encoded, changes, strict=True)]
     results = Runner(classifier, remembered=0).run(requests)
     weights = [on_text(r.extras["attention"], e) for e, r in zip(encoded, results, strict=True)]
-    return Read(encoded, _padded(weights), np.stack([r.probabilities for r in results]))
-
-
-def _padded(weights: Sequence[np.ndarray]) -> np.ndarray:
-    out = np.zeros((len(weights), max(map(len, weights))))
-    for row, values in zip(out, weights, strict=True):
-        row[: len(values)] = values
-    return out
+    longest = max(map(len, weights))
+    padded = np.stack([np.pad(several.astype(np.float64), (0, longest - len(several))) for several in weights])
+    return Read(encoded, padded, np.stack([r.probabilities for r in results]))

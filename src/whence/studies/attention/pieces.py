@@ -1,4 +1,4 @@
-"""The pieces of the study: trainings, comparisons of attention, searches. Each is a function of JSON-able arguments."""
+"""The pieces of the study: trainings, comparisons of attention, searches. Each is a function of values."""
 
 from typing import Any
 
@@ -15,7 +15,6 @@ from whence.run import Runner, progress
 from whence.run.engine import Rows
 from whence.run.readout import Readout, read_out
 from whence.studies.attention.models import Role, Subject, read_model
-from whence.studies.kit.corpora import corpus_size
 
 COUPLES = {
     "attention_gradient": "attention – gradient",
@@ -24,28 +23,21 @@ COUPLES = {
 }
 
 
-def sizes(subject: Subject) -> Rows:
-    """What the corpus is: mean length, and how many texts of each label."""
-    return [{"split": split, **corpus_size(subject.open(), split)} for split in ("train", "test")]
-
-
-def scores(subject: Subject, role: tuple[Any, ...]) -> Rows:
+def scores(subject: Subject, role: Role) -> Rows:
     """Train, and how well it predicts: F1 of the positive class on test."""
-    found = subject.trained(Role(*role))
-    return [{**found.scores, "best_epoch": found.results["best_epoch"], "epochs": len(found.results["history"]),
-             "seconds": found.results["seconds"]}]  # fmt: skip
+    return [subject.trained(role).scores]
 
 
-def compare(subject: Subject, base: tuple[Any, ...], others: list[tuple[Any, ...]]) -> Rows:
+def compare(subject: Subject, base: Role, others: list[Role]) -> Rows:
     """JSD of attention and TVD of predictions between a base model and others, for every test text; one row for each other."""
     examples = subject.test()
-    one = read_model(subject, Role(*base), examples)
+    one = read_model(subject, base, examples)
     about = {"label": [e.label for e in examples], "predicted": one.probabilities.argmax(1).tolist(),
              "max_attention": one.attention.max(1).tolist()}  # fmt: skip
     rows = []
     for role in others:
-        other = read_model(subject, Role(*role), examples)
-        rows.append({"role": Role(*role).name, "jsd": jsd(one.attention, other.attention).tolist(),
+        other = read_model(subject, role, examples)
+        rows.append({"role": role.name, "jsd": jsd(one.attention, other.attention).tolist(),
                      "tvd": tvd(one.probabilities, other.probabilities).tolist(), **about})  # fmt: skip
     return rows
 
@@ -63,7 +55,7 @@ def search(subject: Subject, seed: int) -> Rows:
 
 
 def _searched(subject: Subject, seed: int, examples: list[Example], tick: Any = None) -> tuple[Readout, Found]:
-    classifier = subject.classifier(Role("base", seed))
+    classifier = subject.trained(Role("base", seed)).classifier
     readout, given = read_out(Runner(classifier), classifier.encode(examples)), subject.settings
     ids = [e.id for e in examples]
     return readout, search_attention(readout, ids, seed, given.candidates, given.search_steps, tick=tick)
@@ -72,7 +64,7 @@ def _searched(subject: Subject, seed: int, examples: list[Example], tick: Any = 
 def correlate(subject: Subject, seed: int) -> Rows:
     """Rank correlations of attention, gradients and leave-one-out: one row for each text; NaN where not defined."""
     examples = subject.test(subject.own.correlated)
-    classifier = subject.classifier(Role("base", seed))
+    classifier = subject.trained(Role("base", seed)).classifier
     runner = Runner(classifier, token_budget=8192)
     with progress("correlating", len(examples)) as tick:
         found = runner.drive([correlation_rounds(e) for e in classifier.encode(examples)], tick)
@@ -85,13 +77,13 @@ def correlate(subject: Subject, seed: int) -> Rows:
     return rows
 
 
-def planted_mass(subject: Subject, roles: list[tuple[Any, ...]], seed: int) -> Rows:
+def planted_mass(subject: Subject, roles: list[Role], seed: int) -> Rows:
     """How much attention the words get that are the reason, under each model and under the per-instance adversary."""
     examples = [e for e in subject.test(subject.own.searched) if e.highlights]
     rows = []
     for role in roles:
-        read = read_model(subject, Role(*role), examples)
-        rows.append({"role": Role(*role).name, "mass": _mass(read.encoded, read.attention)})
+        read = read_model(subject, role, examples)
+        rows.append({"role": role.name, "mass": _mass(read.encoded, read.attention)})
     _, found = _searched(subject, seed, examples)
     return [*rows, {"role": "search", "mass": _mass(read.encoded, found.attention)}]
 

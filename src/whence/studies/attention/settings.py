@@ -8,9 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from whence.studies.attention.paper import TABLE_5
 from whence.studies.kit.corpora import TITLES
+from whence.studies.kit.paper import read_paper
 from whence.studies.study import Scale
+
+PAPER = read_paper(__package__)
 
 
 class CorpusSettings(BaseModel):
@@ -96,8 +98,8 @@ def settings(scale: Scale) -> AttentionSettings:
         )  # fmt: skip
     # λ: every one of Table 5; the paper leaves the two news corpora after Table 2
     published = {
-        name: partial(CorpusSettings, seeds=9, lambdas=tuple(TABLE_5[TITLES[name]]), encoder_lambdas=(0.0, 1e-3, 1e-2), leaks=3,
-                      by_train_loss=True, adversary_epochs=80 if name == "sst" else 40)
+        name: partial(CorpusSettings, seeds=9, lambdas=tuple(PAPER["table_5"][TITLES[name]]), encoder_lambdas=(0.0, 1e-3, 1e-2),
+                      leaks=3, by_train_loss=True, adversary_epochs=80 if name == "sst" else 40)
         for name in ("sst", "imdb", "mimic_diabetes", "mimic_anemia")
     }  # fmt: skip
     news = partial(CorpusSettings, seeds=9, guides=False)

@@ -56,6 +56,11 @@ def corpus_size(corpus: Corpus, split: str) -> dict[str, Any]:
     return {"length": float(np.mean(words)), "counts": [sum(e.label == label for e in examples) for label in corpus.labels]}
 
 
+def sizes(subject: Any, splits: Sequence[str]) -> list[dict[str, Any]]:
+    """A piece of work: what the corpus of a model is, a row for each split."""
+    return [{"split": split, **corpus_size(subject.open(), split)} for split in splits]
+
+
 def spread(items: Sequence[Item], count: int) -> list[Item]:
     """So many of them, evenly spread, so that files sorted by label do no harm."""
     if count >= len(items):

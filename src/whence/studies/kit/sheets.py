@@ -115,3 +115,11 @@ def read_sheets(folder: Path, sheet: Sheet, files: Sequence[Path]) -> Answers:
             missing = next(number for number in key if number not in seen)
             raise BadInput(f"{file}: {len(seen)} of {len(key)} rows; expected all (number {missing} is missing)")
     return dict(answers)
+
+
+def answers_by(answers: Answers, *parts: str) -> dict[tuple[str, ...], list[str]]:
+    """All answers of all judges by parts of what was judged ("model", "method")."""
+    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for judged, given in answers.items():
+        found[tuple(dict(judged)[part] for part in parts)] += given
+    return found

@@ -9,7 +9,8 @@ import numpy as np
 from whence.measure.statistics import Estimate, bootstrap
 from whence.measure.text.repetition import repetition_difference
 from whence.studies.kit.corpora import TITLES
-from whence.studies.kit.estimates import estimate, seed_difference, signed
+from whence.studies.kit.differences import seed_difference
+from whence.studies.kit.estimates import estimate, signed
 from whence.studies.kit.verdicts import FAILS, HOLDS, UNDECIDED, above, below, every
 from whence.studies.mpii.found import Found
 from whence.studies.mpii.models import CAGE, title

@@ -52,8 +52,8 @@ def work(context: Context) -> Found:
         corpus: Subject(corpus=corpus, row=PEOPLE, settings=settings, root=context.root, seed=0) for corpus in settings.corpora
     }
     found.trained = context.gather({key: [_piece("train", one) for one in several] for key, several in models.items()})
-    critics = {c: [_piece("teach_critic", humans[c])] for c, task in settings.corpora.items() if task.critic is not None}
-    found.critics = {corpus: rows for corpus, [rows] in context.gather(critics).items()}
+    critics = {c: _piece("teach_critic", humans[c]) for c, task in settings.corpora.items() if task.critic is not None}
+    found.critics = context.each(critics)
     found.written = context.gather({key: [_piece("write", one) for one in several] for key, several in models.items()})
     found.written |= context.gather({(corpus, PEOPLE): [_piece("people", one)] for corpus, one in humans.items()})
     found.outside = context.gather({
@@ -65,14 +65,15 @@ def work(context: Context) -> Found:
         for other, split in settings.corpora[corpus].outside.items()
     })  # fmt: skip
     first = dict(_first(settings, models))
-    found.associated = {key: rows[0] for key, [rows] in context.gather({
-        key: [_piece("associate", one, count=task.associated, levels=list(task.levels), draws=task.draws)]
+    tested = context.each({
+        key: _piece("associate", one, count=task.associated, levels=list(task.levels), draws=task.draws)
         for key, (one, task) in first.items() if task.associated
-    }).items()}  # fmt: skip
-    found.exchanged = {key: rows for key, [rows] in context.gather({
-        (c, row): [_piece("exchange", several[0], count=settings.corpora[c].intervened)]
+    })  # fmt: skip
+    found.associated = {key: row for key, [row] in tested.items()}
+    found.exchanged = context.each({
+        (c, row): _piece("exchange", several[0], count=settings.corpora[c].intervened)
         for (c, row), several in models.items() if settings.corpora[c].intervened and ROWS[row].model != CAGE
-    }).items()}  # fmt: skip
+    })  # fmt: skip
     return found
 
 

@@ -13,13 +13,15 @@ from whence.run.engine import Rows
 from whence.studies.kit.corpora import TITLES
 from whence.studies.kit.estimates import NOTHING, estimate, interval
 from whence.studies.kit.estimates import row as shown_row
+from whence.studies.kit.paper import published, read_paper
 from whence.studies.kit.sheets import Answers
-from whence.studies.kit.tables import TableRows, published, table
-from whence.studies.mpii import paper
+from whence.studies.kit.tables import TableRows, table
 from whence.studies.mpii.found import Found
 from whence.studies.mpii.models import PEOPLE, title
 from whence.studies.mpii.pieces import TOKENS
 
+PAPER = read_paper(__package__)
+ITSELF = "the critic's own accuracy"
 Aggregate = Callable[[np.ndarray], np.ndarray]
 MEASURES: dict[str, tuple[str, str, Aggregate, float]] = {
     "accuracy": ("accuracy, %", "right", mean, 100.0),
@@ -64,7 +66,7 @@ def table_1(found: Found) -> TableRows:
     with the number of texts. The paper's ablations are with AFiRe, ours without."""
     for corpus in found.settings.corpora:
         for row in (PEOPLE, *found.rows(corpus)):
-            runs, known = found.written[corpus, row], published(paper.MAIN, corpus, row)
+            runs, known = found.written[corpus, row], published(PAPER, "table_1", corpus, row)
             base = {"corpus": TITLES[corpus], "model": title(row), "seeds": len(runs), "texts": len(runs[0])}
             for measure, (name, _, _, _) in MEASURES.items():
                 if any(len(values(one, measure)) for one in runs):
@@ -81,7 +83,7 @@ def table_2(found: Found) -> TableRows:
     for (_, row, other), runs in found.outside.items():
         right = np.mean([[one["right"] for one in run] for run in runs], axis=0)
         yield {"corpus": TITLES.get(other, other), "model": title(row), **estimate(list(right), scale=100.0),
-               "paper": published(paper.OUTSIDE, row, other), "seeds": len(runs), "texts": len(right)}  # fmt: skip
+               "paper": published(PAPER, "table_2", row, other), "seeds": len(runs), "texts": len(right)}  # fmt: skip
 
 
 @table("table3", "Table 3: Critic-Score", "corpus, model, ours, paper, seeds, texts")
@@ -90,8 +92,8 @@ def table_3(found: Found) -> TableRows:
     from people's triples and from those with the explanation of an example that shares a sentence (planted scenes: a
     deciding word). Its own accuracy, on triples of people, says how far the score can be believed."""
     for corpus, own in found.critics.items():
-        known = published(paper.CRITIC, corpus)
-        yield {"corpus": TITLES[corpus], "model": paper.ITSELF, "paper": published(known, paper.ITSELF), "seeds": 1,
+        known = published(PAPER, "table_3", corpus)
+        yield {"corpus": TITLES[corpus], "model": ITSELF, "paper": published(known, ITSELF), "seeds": 1,
                **estimate([row["right"] for row in own], scale=100.0), "texts": len(own)}  # fmt: skip
         for row in (PEOPLE, *found.rows(corpus)):
             runs = found.written[corpus, row]
@@ -185,7 +187,7 @@ def table_6(found: Found, answers: Mapping[str, Answers]) -> TableRows:
             by.setdefault((about["corpus"], about["row"], measure), []).extend(map(float, marks))
     for (corpus, row, measure), numbers in by.items():
         yield {"corpus": TITLES[corpus], "model": title(row), "measure": measure, **estimate(numbers),
-               "paper": published(paper.JUDGED, corpus, row, measure), "answers": len(numbers)}  # fmt: skip
+               "paper": published(PAPER, "table_6", corpus, row, measure), "answers": len(numbers)}  # fmt: skip
 
 
 @table("training", "The models", "corpus, model, ours, trained on, epoch, seeds")

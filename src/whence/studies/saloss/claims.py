@@ -2,14 +2,12 @@
 
 from itertools import combinations, product
 
-import numpy as np
-
 from whence.explain import METHODS
-from whence.studies.kit.corpora import TITLES as CORPORA
-from whence.studies.kit.estimates import average, by_text, common, paired, rank_sum, score_difference, seed_difference, signed
+from whence.studies.kit.corpora import TITLES
+from whence.studies.kit.differences import by_text, score_difference
+from whence.studies.kit.estimates import average, signed
 from whence.studies.kit.verdicts import HOLDS, above, at_least, below, claim, every, higher, most
-from whence.studies.saloss import paper
-from whence.studies.saloss.found import Found
+from whence.studies.saloss.found import ATTRIBUTIONS, Found
 from whence.studies.saloss.models import BASE, PRIORS, TEXTRANK, Kind
 from whence.studies.study import Claim
 
@@ -31,7 +29,7 @@ def claims(found: Found) -> list[Claim]:
 
 def _same_f1(found: Found) -> Claim:
     gaps = {c: score_difference(found.trained[c, TEXTRANK], found.trained[c, BASE]) for c in found.decided()}
-    evidence = "; ".join(f"{CORPORA[c]} {signed(gap)}" for c, gap in gaps.items()) or "none to compare"
+    evidence = "; ".join(f"{TITLES[c]} {signed(gap)}" for c, gap in gaps.items()) or "none to compare"
     return claim(
         f"SaLoss models predict as well as the baseline (macro-F1 loses less than {CLOSE}).",
         every(above(gap, -CLOSE) for gap in gaps.values()), f"SaLoss − baseline: {evidence}.{_left_out(found)}",
@@ -46,14 +44,13 @@ def _left_out(found: Found) -> str:
 
 def _fewer_words(found: Found) -> Claim:
     lower, significant, verdicts, parts = 0, 0, [], []
-    for corpus, method in product(found.decided(), paper.ATTRIBUTIONS):
+    for corpus, method in product(found.decided(), ATTRIBUTIONS):
         ours, base = (found.by_text("flip", corpus, kind, method) for kind in (TEXTRANK, BASE))
-        gap, p = paired(ours, base), rank_sum(ours, base)
+        gap, p = ours.minus(base), ours.rank_sum(base)
         verdicts.append(below(gap))
         lower, significant = lower + (gap.value < 0), significant + (gap.value < 0 and p < 0.05)
         if method == "attention":
-            before, after = (float(np.mean([*by.values()])) for by in (base, ours))
-            parts.append(f"{CORPORA[corpus]} {before:.3f} → {after:.3f}, {signed(gap)} (rank-sum p = {p:.2g})")
+            parts.append(f"{TITLES[corpus]} {base.mean:.3f} → {ours.mean:.3f}, {signed(gap)} (rank-sum p = {p:.2g})")
     return claim(
         "With SaLoss fewer words must be hidden to flip a decision (paper: significantly fewer in 19 of 20 cells).",
         most(verdicts),
@@ -66,10 +63,10 @@ def _fewer_words(found: Found) -> Claim:
 def _attention_best(found: Found) -> Claim:
     verdicts, best = [], {}
     for corpus in found.decided():
-        flips = {m: found.by_text("flip", corpus, TEXTRANK, m) for m in paper.ATTRIBUTIONS}
-        best[corpus] = min(flips, key=lambda m: np.mean([*flips[m].values()]))
-        verdicts.append(every(below(paired(flips["attention"], flips[m])) for m in flips if m != "attention"))
-    parts = "; ".join(f"{CORPORA[c]}: {METHODS[m].title}" for c, m in best.items())
+        flips = {m: found.by_text("flip", corpus, TEXTRANK, m) for m in ATTRIBUTIONS}
+        best[corpus] = min(flips, key=lambda m: flips[m].mean)
+        verdicts.append(every(below(flips["attention"].minus(flips[m])) for m in flips if m != "attention"))
+    parts = "; ".join(f"{TITLES[c]}: {METHODS[m].title}" for c, m in best.items())
     return claim(
         "Under SaLoss, attention α is the best attribution on most corpora.", most(verdicts),
         f"Fewest words to a flip: {parts}.{_left_out(found)}",
@@ -80,8 +77,8 @@ def _attention_best(found: Found) -> Claim:
 def _textrank_best(found: Found) -> Claim:
     others = [(corpus, kind) for corpus, kind in found.flips if kind.prior in ("chi2", "tfidf")]
     gaps = [
-        paired(found.by_text("flip", corpus, TEXTRANK, method, like=kind), found.by_text("flip", corpus, kind, method))
-        for corpus, kind in others for method in paper.ATTRIBUTIONS
+        found.by_text("flip", corpus, TEXTRANK, method, like=kind).minus(found.by_text("flip", corpus, kind, method))
+        for corpus, kind in others for method in ATTRIBUTIONS
     ]  # fmt: skip
     wins, verdicts = sum(gap.value < 0 for gap in gaps), [below(gap) for gap in gaps]
     return claim(
@@ -97,7 +94,7 @@ def _fresh(found: Found, corpus: str) -> Claim:
     ours, base, random = (average(runs, "macro_f1") for runs in by_prior.values())
     gain = score_difference(by_prior["textrank"], by_prior["none"])
     return claim(
-        f"Classifiers on SaLoss' rationales are significantly better than on the baseline's ({CORPORA[corpus]}; in the paper "
+        f"Classifiers on SaLoss' rationales are significantly better than on the baseline's ({TITLES[corpus]}; in the paper "
         "on 2 of 5 corpora, SST and SemEval).",
         above(gain),
         f"Macro-F1 with top-k by α: SaLoss {ours:.3f}, baseline {base:.3f}, random words {random:.3f}; gain {signed(gain)}.",
@@ -109,7 +106,7 @@ def _uniform(found: Found, corpus: str) -> Claim:
     textrank, uniform = (found.fresh[corpus, "topk", prior] for prior in ("textrank", "uniform"))
     ours, other, gain = average(textrank, "macro_f1"), average(uniform, "macro_f1"), score_difference(textrank, uniform)
     return claim(
-        f"A uniform prior gives worse rationales than TextRank ({CORPORA[corpus]}).", above(gain),
+        f"A uniform prior gives worse rationales than TextRank ({TITLES[corpus]}).", above(gain),
         f"Macro-F1 with top-k by α: TextRank {ours:.3f}, uniform {other:.3f}; gain {signed(gain)}.",
         {"the lower mean": other < ours},
     )  # fmt: skip
@@ -118,16 +115,13 @@ def _uniform(found: Found, corpus: str) -> Claim:
 def _beyond_seeds(found: Found, corpus: str) -> Claim:
     """The paper's question, asked of every prior: is the fall more than what another seed does? Ours, not the paper's rule."""
     base = [by_text([rows], "flip", method="attention") for rows in found.curves[corpus, BASE]]
-    null = max(abs(paired(one, other).value) for one, other in combinations(base, 2))
-    gaps = {
-        kind: seed_difference(runs, found.curves[corpus, BASE], "flip", method="attention")
-        for (of, kind), runs in found.curves.items() if of == corpus and kind != BASE
-    }  # fmt: skip
+    null = max(abs(one.minus(other).value) for one, other in combinations(base, 2))
+    gaps = {kind: found.curve_gap(corpus, kind) for of, kind in found.curves if of == corpus and kind != BASE}
     best = min(gaps, key=lambda kind: gaps[kind].value)
     verdicts = [below(gap, -null) for gap in gaps.values()]
     cost = score_difference(found.curve_trained[corpus, best], found.curve_trained[corpus, BASE])
     return claim(
-        f"{CORPORA[corpus]}: some prior at some λ lowers decision flip of α by more than two baselines differ (our test).",
+        f"{TITLES[corpus]}: some prior at some λ lowers decision flip of α by more than two baselines differ (our test).",
         at_least(verdicts, 1),
         f"So for {verdicts.count(HOLDS)} of {len(gaps)}. The largest fall: {PRIORS[best.prior]} at λ = {best.weight:g}, "
         f"{signed(gaps[best])}, macro-F1 {signed(cost)}; baselines of other seeds differ by up to {null:.3f}.",
@@ -150,7 +144,7 @@ def _recovered(found: Found, corpus: str) -> Claim:
     """Not the paper's: what its idea promises where the truth is known. Means little if the guided model cannot predict."""
     kinds = (Kind("planted"), BASE)
     with_it, without = (found.by_text("average_precision", corpus, kind) for kind in kinds)
-    gain, (ours, base) = paired(with_it, without), common(with_it, without)
+    gain, (ours, base) = with_it.minus(without), with_it.beside(without)
     scores = " and ".join(f"{average(found.trained[corpus, kind], 'macro_f1'):.3f}" for kind in kinds)
     return claim(
         "With the true reason as prior, α finds the planted words better than without (our test, not the paper's).",

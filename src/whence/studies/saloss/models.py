@@ -37,6 +37,11 @@ class Kind(NamedTuple):
         return f"SaLoss, {'' if self.prior == 'textrank' else PRIORS[self.prior] + ', '}λ = {self.weight:g}"
 
     @property
+    def in_paper(self) -> str | None:
+        """Its name in the paper's tables, which have one λ for each corpus, the chosen one."""
+        return self.prior if self.weight is None else None
+
+    @property
     def base(self) -> "Kind":
         """What it is compared with: the same training without salience."""
         return RELEASED_BASE if self.variant == "released" else BASE
@@ -103,8 +108,6 @@ class Recipe(BaseModel):
 
 def recipe(settings: SalossSettings, corpus: str, root: str | None, seed: int, **changes: Any) -> Recipe:
     by_corpus = ("train", "dev", "test", "epochs", "batch_size", "learning_rate")
-    usual = {name: getattr(settings, name)[corpus] for name in by_corpus}
-    return Recipe(
-        corpus=corpus, root=root, model=settings.models.get(corpus, settings.model), architecture=settings.architecture,
-        **usual, warmup=settings.warmup, seed=seed, **changes,
-    )  # fmt: skip
+    usual = {"warmup": settings.warmup, **{name: getattr(settings, name)[corpus] for name in by_corpus}}
+    model, architecture = settings.models.get(corpus, settings.model), settings.architecture
+    return Recipe(corpus=corpus, root=root, model=model, architecture=architecture, seed=seed, **{**usual, **changes})

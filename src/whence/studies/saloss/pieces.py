@@ -15,14 +15,14 @@ from whence.explain import METHODS, TokenScores, explain
 from whence.measure import Judged
 from whence.measure.erasure import decision_flip_rounds
 from whence.measure.fresh import How, fresh, rationale_words
-from whence.measure.parts_of_speech import Tagger, by_tag, nltk_tagger, spacy_tagger
+from whence.measure.parts_of_speech import by_tag, tagger_named
 from whence.models import Classifier, Encoded, Hide, Label
 from whence.models.build import build_model
-from whence.models.encoding import DROPPED
 from whence.run import Request, Runner
 from whence.run.engine import Rows
 from whence.studies.calibrate import planted_words, recovery
-from whence.studies.kit.corpora import SUBSET_SEED, corpus_size, spread
+from whence.studies.kit.corpora import SUBSET_SEED, spread
+from whence.studies.kit.estimates import row
 from whence.studies.kit.models import Trained
 from whence.studies.saloss.models import Recipe
 from whence.teach import label_numbers
@@ -48,11 +48,6 @@ def train(model: Recipe, towards: str) -> Rows:
     }]  # fmt: skip
 
 
-def sizes(model: Recipe) -> Rows:
-    """What the corpus is: a row for each split."""
-    return [{"split": split, **corpus_size(model.open(), split)} for split in ("train", "dev", "test")]
-
-
 def share(model: Recipe, batches: int) -> Rows:
     """One row: the salience term's share of the gradient on the training set, before training and after it."""
     job, corpus = model.job(), model.open()
@@ -60,11 +55,8 @@ def share(model: Recipe, batches: int) -> Rows:
     set_seed(job.settings.seed)  # as a training starts
     new = build_model(job.model, corpus.labels, (t for e in examples for t in e.texts.values()), None, dict(job.options))
     classifier, given = model.trained().classifier, (job.settings.objective, job.settings.options, model.batch_size, batches)
-    found = {
-        when: gradient_shares(Classification(*several), examples, *given)["saloss"]
-        for when, several in (("before", new), ("after", (classifier.model, classifier.tokenizer)))
-    }
-    return [found]
+    both = {"before": new, "after": (classifier.model, classifier.tokenizer)}
+    return [{when: gradient_shares(Classification(*one), examples, *given)["saloss"] for when, one in both.items()}]
 
 
 def attention_divergence(classifier: Classifier, corpus: Corpus, prior: str, options: Mapping[str, Any]) -> float:
@@ -87,20 +79,12 @@ def prior_of(
     return salience(prior, texts, fitted_on, options)
 
 
-def document_only(encoded: Encoded) -> Encoded:
-    """The query of a pair belongs to no word, so that it is neither scored nor hidden."""
-    words = np.where(encoded.field == 0, encoded.word, -1)
-    return replace(encoded, word=words, carrier=np.where(encoded.word_fields == 0, encoded.carrier, DROPPED))
-
-
 def explained(runner: Runner, encoded: Sequence[Encoded], method: str, hide: Hide, ig_steps: int = 0) -> list[TokenScores]:
     parameters = {"n_steps": ig_steps, "max_steps": ig_steps} if method == "integrated_gradients" else {}
     return explain(runner, encoded, METHODS[method], hide=hide, parameters=parameters)
 
 
-def by_prior(
-    runner: Runner, encoded: Sequence[Encoded], prior: str, known: Sequence[np.ndarray], hide: Hide
-) -> list[TokenScores]:
+def by_prior(runner: Runner, encoded: list[Encoded], prior: str, known: list[np.ndarray], hide: Hide) -> list[TokenScores]:
     """A salience prior as if it were an explanation, though it has not seen the model."""
     said = [e.sum_to_words(scores) for e, scores in zip(encoded, known, strict=True)]
     targets = explained(runner, encoded, "random", hide)  # what a prior cannot say: the predicted label
@@ -116,7 +100,7 @@ def erase(
     """
     corpus, classifier = model.open(), model.trained().classifier
     examples = spread(spread(corpus.load(split), count), of_those or count)
-    encoded = [document_only(e) for e in classifier.encode(examples)]
+    encoded = [e.only(0) for e in classifier.encode(examples)]
     # leave-one-out is both: here it means the explanation
     priors = {m: prior_of(classifier, encoded, m, corpus) for m in methods if m in PRIORS and m not in METHODS}
     rows: Rows = []
@@ -127,19 +111,14 @@ def erase(
                 by_prior(runner, shard, method, priors[method][start : start + CHUNK], hide) if method in priors
                 else explained(runner, shard, method, hide, ig_steps)
             )  # fmt: skip
-            judged = [
-                Judged(e, x, hide, Label(classifier.labels.index(x.target))) for e, x in zip(shard, explanations, strict=True)
-            ]
-            values = runner.drive(decision_flip_rounds(j) for j in judged)
-            for e, x, value in zip(shard, explanations, values, strict=True):
+            both, labels = list(zip(shard, explanations, strict=True)), classifier.labels
+            values = runner.drive(decision_flip_rounds(Judged(e, x, hide, Label(labels.index(x.target)))) for e, x in both)
+            for (e, x), value in zip(both, values, strict=True):
                 if value is not None:  # a text without a word cannot be erased
-                    known = model.corpus in planted() and planted_words(e.example).any()
-                    recovered = (
-                        zip(("first", "rank", "average_precision"), recovery(x, planted_words(e.example)), strict=True)
-                        if known
-                        else ()
-                    )
-                    rows.append({"id": e.example.id, "method": method, "flip": value[0], **dict(recovered)})
+                    rows.append({"id": e.example.id, "method": method, "flip": value[0]})
+                    if model.corpus in planted() and planted_words(e.example).any():
+                        known = zip(("first", "rank", "average_precision"), recovery(x, planted_words(e.example)), strict=True)
+                        rows[-1].update(known)
     return rows
 
 
@@ -159,7 +138,7 @@ def _by_model(
     for name, model in models.items():
         classifier = model.trained().classifier
         encoded = classifier.encode(spread(model.open().load("test"), count))
-        encoded = encoded if query else [document_only(e) for e in encoded]
+        encoded = encoded if query else [e.only(0) for e in encoded]
         found[name] = explained(Runner(classifier), encoded, "attention_gradient", hide)
     return encoded, found
 
@@ -167,12 +146,7 @@ def _by_model(
 def tags(models: Mapping[str, Recipe], count: int, tagger: str, hide: Hide) -> Rows:
     """Importance by part of speech, by α∇α as in Figure 1, for several models side by side."""
     found = by_tag(_by_model(models, count, hide, query=True)[1], tagger_named(tagger))
-    interval = [{"ours": f.importance.value, "low": f.importance.low, "high": f.importance.high} for f in found]
-    return [{"model": f.model, "tag": f.tag, "words": f.words, **i} for f, i in zip(found, interval, strict=True)]
-
-
-def tagger_named(name: str) -> Tagger:
-    return nltk_tagger() if name == "nltk" else spacy_tagger(name)
+    return [{"model": one.model, "tag": one.tag, "words": one.words, **row(one.importance)} for one in found]
 
 
 def show(models: Mapping[str, Recipe], count: int, ratio: float, hide: Hide) -> Rows:

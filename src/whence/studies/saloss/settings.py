@@ -1,21 +1,4 @@
-"""Every number of the study, at three scales.
-
-What `small` costs, in minutes of one core (MiniLM: some 3,000 tokens a second forward, 650 with backward and optimiser step):
-
-  SST      13 models, 2 epochs of 6,920 sentences of 24 tokens, 9 min each                                            117
-           flips on 500 sentences × 5 attributions for 3 + 3 models, on 50 for 5 more: some 20 passes for each
-           attribution on texts that get shorter, 6 points of integrated gradients, 0.7 s a sentence                   42
-           λ on 300 dev sentences, α only, 4 models; the priors' own order; part-of-speech tags                         8
-           λ curves: 30 models on 1,000 sentences, 2 min each with their flips on 200                                  60
-           FRESH: α on 9,613 sentences for 3 support models, 3 to 4 min each, 8 short trainings, 100 s each            26
-  AG News  2 models on 1,500 texts (50 tokens), flips on 30                                                            12
-  SemEval  2 models on 3,000 tweets, flips on 50                                                                       12
-  MultiRC, Evidence Inference   2 models each on 100 texts (512 tokens), flips on 4 (16 s a text)                      18
-
-Some 295, or two and a half hours on two cores; without tf-idf, χ², λ = 1 and curves
-(`--set 'priors={"sst": ["uniform"]}' --set stronger=[] --set curves={}`), 105 minutes. A piece is one model trained, one
-model's flips, or one FRESH training: at most about ten minutes.
-"""
+"""Every number of the study, at three scales. docs/saloss.md counts what `small` costs."""
 
 from typing import Any
 
@@ -89,7 +72,6 @@ class SalossSettings(BaseModel):
 
 PAPER_CORPORA = ["sst", "ag_news", "evidence_inference", "multirc", "semeval"]
 _RATIO = {"sst": 0.2, "ag_news": 0.2, "evidence_inference": 0.1, "multirc": 0.2, "semeval": 0.2}
-MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 def everywhere(value: Any) -> dict[str, Any]:
@@ -120,7 +102,7 @@ def _small() -> SalossSettings:
 
     return SalossSettings(
         corpora=["sst", "ag_news", "semeval", "multirc", "evidence_inference"],
-        model=MINILM,
+        model="sentence-transformers/all-MiniLM-L6-v2",
         train={"sst": None, "ag_news": 1500, "semeval": 3000, **long(100)},
         dev={"sst": None, "ag_news": 500, "semeval": 500, **long(40)},
         test={"sst": None, "ag_news": 1000, "semeval": 1000, **long(60)},
@@ -143,18 +125,17 @@ def _small() -> SalossSettings:
 def _full() -> SalossSettings:
     """The paper's own. Two things of it are not settings of our training: the classifier's own, higher learning rate (1e-4 or
     2e-4) and five checks of the dev loss in each epoch (ours: one)."""
+    batches = {"sst": 8, "ag_news": 4, "evidence_inference": 4, "multirc": 4, "semeval": 8}
+    erased = {**everywhere(10_000), "semeval": 20_632}
     return SalossSettings(
         corpora=PAPER_CORPORA,
         model="bert-base-uncased",
         models={"evidence_inference": "allenai/scibert_scivocab_uncased", "multirc": "roberta-base"},
         train=everywhere(None), dev=everywhere(None), test=everywhere(None),
-        epochs={**everywhere(10), "semeval": 20},
-        batch_size={"sst": 8, "ag_news": 4, "evidence_inference": 4, "multirc": 4, "semeval": 8},
+        epochs={**everywhere(10), "semeval": 20}, batch_size=batches,
         learning_rate={"sst": 1e-5, "ag_news": 1e-5, "evidence_inference": 5e-6, "multirc": 2e-6, "semeval": 1e-5},
         warmup=0.001, seeds=everywhere(3), weights=[1e-2, 1e-3, 1e-4], weight={}, select_on=1000, stronger=[],
-        priors=everywhere(["uniform", "tfidf", "chi2"]),
-        released={"sst": 8, "ag_news": 4, "evidence_inference": 4, "multirc": 4, "semeval": 8},
-        erased={**everywhere(10_000), "semeval": 20_632}, erased_others={**everywhere(10_000), "semeval": 20_632},
+        priors=everywhere(["uniform", "tfidf", "chi2"]), released=batches, erased=erased, erased_others=erased,
         hide="delete", ig_steps=20, curve_on=2000, curve_weights=[1e-4, 1e-3, 1e-2, 0.1, 1.0],
         curves=everywhere(["textrank", "textrank_filtered", "tfidf", "chi2", "attention_gradient", "leave_one_out"]),
         fresh=everywhere(["topk", "contiguous"]), ratio=_RATIO, fresh_epochs=5, fresh_seeds=3,

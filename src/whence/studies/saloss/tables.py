@@ -1,31 +1,18 @@
 """From rows to the paper's tables, with intervals and p-values. Numbers are means over texts of the mean over seeds."""
 
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from whence.explain import METHODS
-from whence.studies.kit.corpora import TITLES as CORPORA
-from whence.studies.kit.estimates import (
-    ByText,
-    average,
-    by_text,
-    estimate,
-    f1_row,
-    interval,
-    paired,
-    rank_sum,
-    row,
-    score_difference,
-    seed_difference,
-    t_test,
-)  # fmt: skip
-from whence.studies.kit.tables import TableRows, published, table
-from whence.studies.saloss import paper
-from whence.studies.saloss.found import METHODS as ATTRIBUTIONS
-from whence.studies.saloss.found import Found
+from whence.studies.kit.corpora import TITLES
+from whence.studies.kit.differences import by_text, f1_row, f1_test, score_difference
+from whence.studies.kit.estimates import average, difference, estimate, interval, row
+from whence.studies.kit.paper import published
+from whence.studies.kit.tables import TableRows, table
+from whence.studies.saloss.found import PAPER, TRIED, Found
 from whence.studies.saloss.models import BASE, PRIORS, TEXTRANK, Kind
 
 BESIDE_BASELINE = "corpus, model, attribution, baseline, ours, paper, p, of random, texts"
@@ -37,11 +24,10 @@ def table_1(found: Found) -> TableRows:
     """Mean over {found.said[seeds]}; the interval resamples test texts, sd is over seeds, p is a t-test against the baseline
     over seeds. KL: how far attention is from the prior on dev (baseline: from TextRank). Trained on: {found.said[sizes]}."""
     for (corpus, kind), runs in sorted(found.trained.items(), key=lambda item: found.settings.corpora.index(item[0][0])):
-        base = found.trained[corpus, kind.base]
         yield {
-            "corpus": CORPORA[corpus], "model": kind.title, "weight λ": None if kind == BASE else found.weight_of(corpus, kind),
-            **f1_row(runs), "paper": _published(paper.F1, kind, corpus),
-            "p": None if kind == kind.base else t_test(*([run["macro_f1"] for run in several] for several in (runs, base))),
+            "corpus": TITLES[corpus], "model": kind.title, "weight λ": None if kind == BASE else found.weight_of(corpus, kind),
+            **f1_row(runs), "paper": published(PAPER, "table_1", kind.in_paper, corpus),
+            "p": None if kind == kind.base else f1_test(runs, found.trained[corpus, kind.base]),
             "accuracy": average(runs, "accuracy"), "KL": average(runs, "divergence"),
         }  # fmt: skip
 
@@ -59,8 +45,7 @@ def table_8(found: Found) -> TableRows:
     """{found.said[flips]} Baseline: same texts, same seeds; one seed for priors other than TextRank."""
     others = ("chi2", "tfidf", "uniform", "planted")
     for corpus in dict.fromkeys(c for c, kind in found.flips if kind.prior in others):
-        for kind in map(Kind, ("textrank", *others)):
-            yield from _flips(found, corpus, kind)
+        yield from _flips(found, corpus, *map(Kind, ("textrank", *others)))
 
 
 @table("variants", "The formula, the released code, and stronger guidance", BESIDE_BASELINE)
@@ -71,8 +56,7 @@ def variants(found: Found) -> TableRows:
     TextRank at the chosen λ."""
     kinds = [key for key in found.flips if key[1].weight is not None]
     for corpus in dict.fromkeys(corpus for corpus, _ in kinds):
-        for kind in (TEXTRANK, *(k for c, k in kinds if c == corpus)):
-            yield from _flips(found, corpus, kind)
+        yield from _flips(found, corpus, TEXTRANK, *(kind for of, kind in kinds if of == corpus))
 
 
 @table(
@@ -87,15 +71,13 @@ def curves(found: Found) -> TableRows:
     for (corpus, kind), runs in found.curves.items():
         scores, shares = found.curve_trained[corpus, kind], found.curve_shares.get((corpus, kind), [{}])[0]
         alpha, random = (by_text(runs, "flip", method=m) for m in ("attention", "random"))
-        compared: dict[str, float | None] = dict.fromkeys(("− baseline", "from", "to", "macro-F1 − baseline"))
+        compared: dict[str, Any] = dict.fromkeys(("− baseline", "from", "to", "macro-F1 − baseline"))
         if kind != BASE:
-            gap = seed_difference(runs, found.curves[corpus, BASE], "flip", method="attention")
-            better = score_difference(scores, found.curve_trained[corpus, BASE])
-            compared = {"− baseline": gap.value, "from": gap.low, "to": gap.high, "macro-F1 − baseline": better.value}
+            compared |= difference("− baseline", found.curve_gap(corpus, kind))
+            compared["macro-F1 − baseline"] = score_difference(scores, found.curve_trained[corpus, BASE]).value
         yield {
-            "corpus": CORPORA[corpus], "prior": PRIORS.get(kind.prior, "none: the baseline"), "weight λ": kind.weight,
-            **estimate([*alpha.values()]), "of random": _mean(alpha) / _mean(random), **compared,
-            "KL": average(scores, "divergence"),
+            "corpus": TITLES[corpus], "prior": PRIORS.get(kind.prior, "none: the baseline"), "weight λ": kind.weight,
+            **alpha.row(), "of random": alpha.mean / random.mean, **compared, "KL": average(scores, "divergence"),
             "share before": shares.get("before"), "share after": shares.get("after"), "seeds": len(runs),
         }  # fmt: skip
 
@@ -106,10 +88,10 @@ def null(found: Found) -> TableRows:
     that the paper holds SaLoss to (Wilcoxon rank-sum). An effect that is no larger than this is not one of salience."""
     for corpus in found.settings.corpora:
         for (a, first), (b, second) in combinations(enumerate(found.flips[corpus, BASE]), 2):
-            for method in ATTRIBUTIONS:
+            for method in TRIED:
                 one, other = (by_text([rows], "flip", method=method) for rows in (first, second))
-                yield {"corpus": CORPORA[corpus], "attribution": METHODS[method].title, "baselines": f"seeds {a} and {b}",
-                       **row(paired(one, other)), "p": rank_sum(one, other), "texts": len(one)}  # fmt: skip
+                yield {"corpus": TITLES[corpus], "attribution": METHODS[method].title, "baselines": f"seeds {a} and {b}",
+                       **row(one.minus(other)), "p": one.rank_sum(other), "texts": len(one)}  # fmt: skip
 
 
 @table("shares", "The salience term's share of the gradient", "corpus, model, weight λ, before training, after training")
@@ -117,7 +99,7 @@ def shares(found: Found) -> TableRows:
     """‖λ·∇KL‖ as a share of the sum of both terms' norms, mean over {found.settings.share_on} batches of the training set,
     first seed. The released variant's loss grows with the batch."""
     for (corpus, kind), [one] in found.shares.items():
-        yield {"corpus": CORPORA[corpus], "model": kind.title, "before training": one["before"],
+        yield {"corpus": TITLES[corpus], "model": kind.title, "before training": one["before"],
                "after training": one["after"], "weight λ": found.weight_of(corpus, kind)}  # fmt: skip
 
 
@@ -127,23 +109,21 @@ def table_5(found: Found) -> TableRows:
     for corpus, splits in found.sizes.items():
         values = {"mean words": splits[0]["length"], "classes": len(splits[0]["counts"])}
         for figure, value in (values | {one["split"]: sum(one["counts"]) for one in splits}).items():
-            theirs = published(paper.SIZES, figure, corpus)
-            yield {"corpus": CORPORA[corpus], "figure": figure, "ours": float(value), "paper": theirs}
+            yield {"corpus": TITLES[corpus], "figure": figure, "ours": float(value),
+                   "paper": published(PAPER, "table_5", figure, corpus)}  # fmt: skip
 
 
 @table("table6", "Table 6: models and hyper-parameters",
        "corpus, model, epochs, batch size, learning rate, paper's rate, ours, low, high, paper")  # fmt: skip
 def table_6(found: Found) -> TableRows:
     """SaLoss with TextRank at the chosen λ: macro-F1 on dev, mean over seeds with a 95 % interval (Student's t)."""
-    settings = found.settings
-    for corpus in settings.corpora:
-        yield {
-            "corpus": CORPORA[corpus], "model": settings.models.get(corpus, settings.model), "epochs": settings.epochs[corpus],
-            "batch size": settings.batch_size[corpus], "learning rate": settings.learning_rate[corpus],
-            "paper's rate": paper.TABLE_6["rate"].get(corpus),
-            **interval([run["dev_macro_f1"] for run in found.trained[corpus, TEXTRANK]]),
-            "paper": paper.TABLE_6["dev F1"].get(corpus),
-        }  # fmt: skip
+    own = found.settings
+    for corpus in own.corpora:
+        yield {"corpus": TITLES[corpus], "model": own.models.get(corpus, own.model), "epochs": own.epochs[corpus],
+               "batch size": own.batch_size[corpus], "learning rate": own.learning_rate[corpus],
+               "paper's rate": published(PAPER, "table_6", "rate", corpus),
+               **interval([run["dev_macro_f1"] for run in found.trained[corpus, TEXTRANK]]),
+               "paper": published(PAPER, "table_6", "dev F1", corpus)}  # fmt: skip
 
 
 @table("selection", "Choice of λ on dev", "corpus, weight λ, ours, dev macro-F1, KL, chosen")
@@ -152,7 +132,7 @@ def selection(found: Found) -> TableRows:
     for corpus, by_weight in found.selection.items():
         for weight, (flips, trained) in sorted(by_weight.items()):
             left = "no" if weight in found.settings.weights else "not eligible"
-            yield {"corpus": CORPORA[corpus], "weight λ": weight, **estimate([one["flip"] for one in flips]),
+            yield {"corpus": TITLES[corpus], "weight λ": weight, **estimate([one["flip"] for one in flips]),
                    "dev macro-F1": trained["dev_macro_f1"], "KL": trained["divergence"],
                    "chosen": "yes" if weight == found.weight[corpus] else left}  # fmt: skip
 
@@ -166,8 +146,8 @@ def what_the_prior_knows(found: Found) -> TableRows:
     for corpus, flips in found.ranked.items():
         by_method = {m: by_text([flips], "flip", method=m) for m in dict.fromkeys(one["method"] for one in flips)}
         for method, here in by_method.items():
-            yield {"corpus": CORPORA[corpus], "words hidden in the order of": orders[method], **estimate([*here.values()]),
-                   "p": None if method == "random" else rank_sum(here, by_method["random"])}  # fmt: skip
+            yield {"corpus": TITLES[corpus], "words hidden in the order of": orders[method], **here.row(),
+                   "p": None if method == "random" else here.rank_sum(by_method["random"])}  # fmt: skip
 
 
 def _fresh(found: Found, how: str) -> TableRows:
@@ -176,14 +156,13 @@ def _fresh(found: Found, how: str) -> TableRows:
     support model is the first seed's. The interval resamples test texts; with several seeds, their sd and a t-test against the
     baseline's."""
     for corpus in [c for c in found.settings.fresh if (c, how, "none") in found.fresh]:
-        yield {"corpus": CORPORA[corpus], "words of": "the full text", **f1_row(found.trained[corpus, BASE]),
-               "paper": paper.F1["none"].get(corpus)}  # fmt: skip
-        base = [run["macro_f1"] for run in found.fresh[corpus, how, "none"]]
+        yield {"corpus": TITLES[corpus], "words of": "the full text", **f1_row(found.trained[corpus, BASE]),
+               "paper": published(PAPER, "table_1", "none", corpus)}  # fmt: skip
         for (of, way, prior), runs in found.fresh.items():
             if (of, way) == (corpus, how):
-                yield {"corpus": CORPORA[corpus], "words of": "random words" if prior == "random" else Kind(prior).title,
-                       **f1_row(runs), "p": None if prior == "none" else t_test([run["macro_f1"] for run in runs], base),
-                       "paper": published(paper.FRESH, f"{how} {prior}", corpus)}  # fmt: skip
+                yield {"corpus": TITLES[corpus], "words of": "random words" if prior == "random" else Kind(prior).title,
+                       **f1_row(runs), "p": None if prior == "none" else f1_test(runs, found.fresh[corpus, how, "none"]),
+                       "paper": published(PAPER, "fresh", how, prior, corpus)}  # fmt: skip
 
 
 _FRESH_COLUMNS = "corpus, words of, ours, paper, sd, p"
@@ -196,34 +175,24 @@ def recovery(found: Found) -> TableRows:
     """Average precision of the scores for finding the planted words, with bootstrap interval, and the share of texts whose
     first word is a planted one; p: Wilcoxon rank-sum of the area against the baseline's same attribution."""
     for corpus, kind in found.flips:
-        for method in ATTRIBUTIONS:
+        for method in TRIED:
             first, area = (found.by_text(column, corpus, kind, method) for column in ("first", "average_precision"))
             base = found.by_text("average_precision", corpus, BASE, method, like=kind)
             if first:
-                yield {"corpus": CORPORA[corpus], "model": kind.title, "attribution": METHODS[method].title,
-                       **estimate([*area.values()]), "first": _mean(first),
-                       "p": None if kind == BASE else rank_sum(area, base)}  # fmt: skip
+                yield {"corpus": TITLES[corpus], "model": kind.title, "attribution": METHODS[method].title, **area.row(),
+                       "first": first.mean, "p": None if kind == BASE else area.rank_sum(base)}  # fmt: skip
 
 
-def _flips(found: Found, corpus: str, kind: Kind) -> TableRows:
+def _flips(found: Found, corpus: str, *kinds: Kind) -> TableRows:
     """A row for each attribution, beside the same training without salience; none for a model that was not tried."""
-    for method in ATTRIBUTIONS if (corpus, kind) in found.flips else ():
+    for kind, method in product([kind for kind in kinds if (corpus, kind) in found.flips], TRIED):
         here, random = (found.by_text("flip", corpus, kind, m) for m in (method, "random"))
         base = found.by_text("flip", corpus, kind.base, method, like=kind)
         if here:
             yield {
-                "corpus": CORPORA[corpus], "model": kind.title, "attribution": METHODS[method].title,
-                "baseline": float(np.mean([base[text] for text in here if text in base])), **estimate([*here.values()]),
-                "paper": _published(paper.FLIP, kind, corpus, method),
-                "p": None if kind == kind.base else rank_sum(here, base), "texts": len(here),
-                "of random": _mean(here) / _mean(random) if random else None,
+                "corpus": TITLES[corpus], "model": kind.title, "attribution": METHODS[method].title,
+                "baseline": float(np.mean(here.beside(base)[1])), **here.row(),
+                "paper": published(PAPER, "flips", kind.in_paper, method, corpus),
+                "p": None if kind == kind.base else here.rank_sum(base), "texts": len(here),
+                "of random": here.mean / random.mean if random else None,
             }  # fmt: skip
-
-
-def _mean(by: ByText) -> float:
-    return float(np.mean([*by.values()]))
-
-
-def _published(numbers: dict[str, Any], kind: Kind, corpus: str, method: str = "") -> float | None:
-    """The paper has one λ for each corpus, the chosen one."""
-    return published(numbers, f"{kind.prior} {method}".strip(), corpus) if kind.weight is None else None
