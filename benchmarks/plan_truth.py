@@ -1,14 +1,17 @@
 """Is a plan true? Audits, explanations and a study are planned, then run; CPU seconds of both.
 
-planned   `whence plan`: a few seconds of measurement on some of the examples
-true      CPU seconds of the same work in the same process, without loading
+planned   `whence plan`: a few seconds of measurement on some of the examples; of a study, half a minute
+true      CPU seconds of the same work in the same process, without loading; of a study, with an empty cache
+
+`--study NAME` plans and runs its smoke scale instead: every piece that was timed, and the sum.
 """
 
 import argparse
 import json
+import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,9 @@ import whence
 from whence.data import Corpus, Example
 from whence.models import Classifier
 from whence.models.build import build_model
+from whence.run.engine import Answer, LocalEngine, Piece, Say, perform
+from whence.studies.registry import find_study
+from whence.studies.study import run_study
 
 ALL: tuple[str, ...] = ()
 
@@ -53,15 +59,45 @@ def measured(
     }
 
 
+class CpuEngine(LocalEngine):
+    """Notes the CPU seconds of every piece."""
+
+    def __init__(self) -> None:
+        self.spent: dict[str, float] = {}
+
+    def run(self, pieces: Sequence[Piece], seed: int, say: Say) -> Iterator[Answer]:
+        for piece in pieces:
+            began, clock = time.process_time(), time.monotonic()
+            rows = perform(piece, seed)
+            self.spent[piece.name] = time.process_time() - began
+            yield piece, rows, time.monotonic() - clock
+
+
+def study_rows(name: str) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as place:
+        os.environ["WHENCE_CACHE"] = f"{place}/cache"
+        planned = whence.plan("study", name=name, scale="smoke")
+        engine = CpuEngine()
+        run_study(find_study(name), "smoke", Path(place) / "run", engine=engine, say=lambda _: None)
+    timed = {p: both["cpu_seconds"] for p, both in planned["by_piece"].items() if p not in planned["untimed"]}
+    rows = [{"work": piece, "planned": timed[piece], "true": true} for piece, true in engine.spent.items() if piece in timed]
+    both = {key: sum(row[key] for row in rows) for key in ("planned", "true")}
+    untimed = {key: value for key, value in engine.spent.items() if key not in timed}
+    rows.append({"work": f"{name}, all of these", **both})
+    rows.append({"work": f"{name}, {len(untimed)} pieces without a time", "planned": 0.0, "true": sum(untimed.values())})
+    return [{**row, "ratio": row["planned"] / max(row["true"], 1e-9)} for row in rows]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=24, help="Of the audits that take long; the others have more.")
     parser.add_argument("--only", help="Rows whose name holds this.")
+    parser.add_argument("--study", help="Its smoke scale instead of audits.")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
+    rows = study_rows(asked.study) if asked.study else []
     corpus, many = corpus_and_texts(PLANTED, 100 * asked.texts)
-    rows = []
-    for name, (plan, run) in measured(corpus, many[: asked.texts], many).items():
+    for name, (plan, run) in measured(corpus, many[: asked.texts], many).items() if not asked.study else ():
         if asked.only and asked.only not in name:
             continue
         planned = plan()["cpu_seconds"]

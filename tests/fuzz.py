@@ -130,7 +130,9 @@ class Grammar:
     def place(self, kind: str) -> list[str]:
         """--out: new, a file that may be replaced, or something that must stay."""
         new = f"out/{self.number}{kind}"
-        chosen = self.draw.choice((*[new] * 14, "precious", "old.jsonl", "out", ".", "list", "good.csv/inside", "/proc/nope/x"))
+        chosen = self.draw.choice((*[new] * 14, "precious", "old.jsonl", "out", ".", "list", "good.csv/inside", "/proc/nope/x",
+                                   f"memory://fuzz/{self.number}{kind}", f"memory://fuzz/{self.number}{kind}/", "memory://", "nope://a/b",
+                                   "memory://fuzz/..", "http://[/x", "memory://\x1b[31mfuzz/x.jsonl"))  # fmt: skip
         self.out = chosen
         return ["--out", chosen]
 
@@ -151,6 +153,14 @@ class Grammar:
             *self.maybe(0.02, "--data-root", self.one("precious")),
         ]  # fmt: skip
 
+    def engine(self) -> list[str]:
+        """Nothing here starts Ray: nobody answers at port 1."""
+        return [
+            *self.maybe(0.05, "--engine", self.one("local", "steam")), *self.maybe(0.03, "--engine", "ray", "--address", "127.0.0.1:1"),
+            *self.maybe(0.03, "--address", self.one("x", "127.0.0.1:1")),
+            *self.maybe(0.05, "--gpus-per-task", self.one("0.25", "1", "1.5", "inf", "x")),
+        ]  # fmt: skip
+
     def methods(self, *known: str) -> list[str]:
         chosen = [self.one(*known) for _ in range(self.draw.choice((0, 1, 1, 1, 2)))]
         return [part for name in chosen for part in ("--method", name)]
@@ -164,6 +174,7 @@ class Grammar:
             *self.methods("leave_one_out", "lime", "attention", "gradient_l2", "integrated_gradients", "kernel_shap", "random"),
             *self.maybe(0.2, "--target", self.one("negative", "positive")), *(self.place(".jsonl") if self.draw.random() < 0.4 else []),
             *self.maybe(0.05, "--eraser"), *self.maybe(0.1, "--share", self.one("0.5", "2", "nan")), *self.common(), *self.reading(),
+            *self.engine(),
         ]  # fmt: skip
 
     def align(self) -> list[str]:
@@ -177,7 +188,7 @@ class Grammar:
         return [
             "align", "--model", self.one("decomposable", "decomposable", "mlp"), *given,
             *self.methods("co_attention", "leave_one_out", "gradient", "lime", "random", "diffmask"),
-            *(self.place(ending) if self.draw.random() < 0.4 else []), *self.common(hides=False), *self.reading(),
+            *(self.place(ending) if self.draw.random() < 0.4 else []), *self.common(hides=False), *self.reading(), *self.engine(),
         ]  # fmt: skip
 
     def audit(self) -> list[str]:
@@ -187,7 +198,8 @@ class Grammar:
         return [
             "audit", *self.model(), "--data", self.file(), *self.place(""), "--limit", self.one("1", "2", "3"), *measures,
             "--method", self.one("gradient_l2", "attention", "random", "leave_one_out"), *self.methods("random", "gradient_l1"),
-            *self.common(), *self.reading(),
+            *self.common(), *self.reading(), *self.engine(),
+            *self.maybe(0.08, "--budget", self.one("1h", "0.001s", "30", "-1m", "nanm", "1e400h", "9" * 300 + "s")),
         ]  # fmt: skip
 
     def score(self) -> list[str]:
@@ -224,17 +236,20 @@ class Grammar:
             *self.maybe(0.1, "--vectors", self.one("good.csv", "missing.txt")), *self.maybe(0.1, "--guide", self.one("uniform", "mlp", "precious")),
             *self.maybe(0.1, "--limit", self.one("4", "2")), *self.maybe(0.1, "--batch-size", self.one("2")),
             *self.maybe(0.1, "--select", self.one("accuracy", "odd")), *self.maybe(0.1, "--seed", self.one("3")), *self.maybe(0.3, "--json"),
+            *self.maybe(0.2, "--sweep", self.one("seed=0,1", "seed=0,0", "learning-rate=0.1,x", "seed", "seed=", "=1", "option.hidden_size=4,8",
+                                                 "objective.saloss=0,0.1", "saloss.prior=tfidf,odd", "nope=1", "select=a,b", "guide=[1,{}]")),
+            *self.maybe(0.03, "--sweep", "seed=1"), *self.engine(),
         ]  # fmt: skip
 
     def calibrate(self) -> list[str]:
         return ["calibrate", "--data", self.one("reviews", "scenes", "sst", "choices"), "--model", self.one("mlp", "decomposable", "precious"),
-                "--limit", "2", *self.methods("gradient_l2", "nope"), *self.maybe(0.2, "--arch", self.one("mlp"))]  # fmt: skip
+                "--limit", "2", *self.methods("gradient_l2", "nope"), *self.maybe(0.2, "--arch", self.one("mlp")), *self.engine()]  # fmt: skip
 
     def study(self) -> list[str]:
         wrong = self.draw.choice(
             (["--scale", "tiny"], ["--set", "nope=1"], ["--engine", "steam"], ["--address", "x"], ["--seed", "-1"])
         )
-        return ["study", *self.maybe(0.7, self.one("attention", "alignment", "nope")), *wrong, *self.place("")]
+        return ["study", *self.maybe(0.7, self.one("attention", "alignment", "nope")), *wrong, *self.place(""), *self.engine()]
 
     def data(self) -> list[str]:
         verb = self.draw.choice(("list", "check", "check", "show", "show", self.draw.choice(HOSTILE)))

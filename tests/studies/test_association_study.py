@@ -244,7 +244,7 @@ def test_models_of_esnli_start_from_a_taught_encoder(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("scale", ["smoke", "small", "full"])
 def test_pieces_can_be_listed_without_data_or_models(scale: Any) -> None:
     """`whence plan study association`."""
-    names = list_pieces(STUDY, scale, data_root=Path("/nowhere"))
+    names = [piece.name for piece in list_pieces(STUDY, scale, data_root=Path("/nowhere"))]
     for corpus, task in settings(scale).corpora.items():
         assert {f"train-{corpus}-{variant}-seed0" for variant in VARIANTS} <= set(names)
         assert (f"roar-{corpus}-label-20" in names) == (task.roar is not None)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.api.audits import prepare_audit, prepare_rationales
+from whence.api.inputs import check_seed
 from whence.api.model import checked_device, load
 from whence.api.speed import mask_speed, training_step
 from whence.api.work import architecture_for, check_scale, planted_corpus, training_corpus, training_job
@@ -22,9 +23,8 @@ from whence.measure.audited import Chosen
 from whence.models import Classifier, Encoded
 from whence.run import DryRunner, Runner
 from whence.run.plan import Passes, estimate
+from whence.studies.costs import plan_study
 from whence.studies.planted_model import EPOCHS
-from whence.studies.registry import find_study
-from whence.studies.study import list_pieces
 
 VERBS = ("audit", "explain", "align", "calibrate", "train", "study")
 BACKWARD = 2.0
@@ -69,10 +69,9 @@ def plan(
     if verb == "study":
         if name is None:
             raise BadInput("no study was named; expected one, such as `whence plan study attention`")
-        pieces = list_pieces(
-            find_study(name), check_scale(scale), seed, None if data_root is None else Path(data_root), settings or {}
-        )
-        return {"verb": verb, "study": name, "scale": scale, "pieces": pieces}
+        root = None if data_root is None else Path(data_root)
+        found = plan_study(name, check_scale(scale), check_seed(seed), root, settings or {})
+        return {"verb": verb, "study": name, "scale": scale, **found}
     if verb == "calibrate":
         corpus = planted_corpus(data or "shortcuts", seed)
         if model is None:

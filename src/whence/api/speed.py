@@ -14,36 +14,22 @@ from whence.models import Classifier, Encoded
 from whence.run import Runner
 from whence.run.masks import MaskRounds, drive_masks
 from whence.teach import Job
-from whence.teach.job import prepared, task_for
-from whence.teach.loop import default_device
-from whence.teach.objectives import total, what_is_read
+from whence.teach.cost import training_cost
+from whence.teach.job import prepared
 
-STEPS, PAIRS, MASKS = 4, 8, 64
+PAIRS, MASKS = 8, 64
 
 
 def training_step(job: Job, corpus: Corpus, device: torch.device | None = None) -> dict[str, Any]:
     """Steps and time of a training, from a few steps on its own texts; early stopping makes it shorter."""
     job, splits, *_ = prepared(job, corpus)
-    examples, settings, size = splits["train"], job.settings, job.settings.batch_size
-    task = task_for(job, corpus, examples)
-    task.model.to(device or default_device())
-    split = task.prepare(examples[:: max(1, len(examples) // (STEPS * size))][: STEPS * size])
-    objective = total(settings.objective, settings.options, split.facts)
-    reads = what_is_read(settings.objective, task.gives)
-    optimizer = torch.optim.AdamW(task.groups(settings))
-    task.model.train()
-    seconds = []
-    for start in range(0, len(split.lengths), size):
-        began = time.perf_counter()
-        objective(split.step(range(start, min(start + size, len(split.lengths))), reads)).backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        seconds.append(time.perf_counter() - began)
-    each = float(np.median(seconds[1:] or seconds))  # the first one warms up
-    steps = math.ceil(len(examples) / size)
+    cost, _ = training_cost(job, corpus, splits, device)
+    sizes = [len(splits.get(split, ())) for split in ("train", "dev", "test")]
+    seconds, cpu = cost.seconds(sizes[0], sizes[1], sizes[2], job.settings.epochs, job.settings.batch_size)
+    steps = math.ceil(sizes[0] / job.settings.batch_size)
     return {
-        "examples": len(examples), "epochs": job.settings.epochs, "steps_per_epoch": steps,
-        "steps": steps * job.settings.epochs, "seconds_per_step": each, "seconds": each * steps * job.settings.epochs,
+        "examples": sizes[0], "epochs": job.settings.epochs, "steps_per_epoch": steps, "steps": steps * job.settings.epochs,
+        "seconds_per_step": float(cost.step[0]), "seconds": float(seconds), "cpu_seconds": float(cpu),
     }  # fmt: skip
 
 

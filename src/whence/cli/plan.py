@@ -112,12 +112,23 @@ def plan(
 
 
 def _show(cost: dict[str, Any]) -> None:
+    from whence.run.engine import shown_time
+
     if "pieces" in cost:
         console.print(
             f"{len(cost['pieces'])} pieces are known before any of them has run; their results decide on further ones:"
         )
         for piece in cost["pieces"]:
-            console.print(f"  {visible(piece)}")
+            known = cost["by_piece"].get(piece)
+            more = " and more" if piece in cost["untimed"] else ""
+            console.print(f"  {visible(piece)}" + (f", {shown_time(known['seconds'])}{more}" if known else ""))
+        if cost["by_piece"]:
+            console.print(
+                f"about {cost['seconds'] / 60:,.1f} minutes here, {cost['trained']['seconds'] / 60:,.1f} of them for trainings"
+            )
+        if cost["untimed"]:
+            why = cost["why"] or "they depend on what other pieces find, or on how much a trained model writes"
+            console.print(f"{len(cost['untimed'])} pieces are not, or not all, in this time: {visible(why)}")
         return
     if "rationale" in cost:
         each = cost["rationale"]

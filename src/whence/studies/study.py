@@ -189,8 +189,8 @@ class _Listing(Context):
 
 def list_pieces(
     study: Study, scale: Scale, seed: int = 0, data_root: Path | None = None, overrides: Mapping[str, Any] | None = None
-) -> list[str]:
-    """Names of the pieces that are known before any of them has run; what they find may decide on further ones."""
+) -> list[Piece]:
+    """The pieces that are known before any of them has run; what they find may decide on further ones."""
     settings = fill_settings(study, scale, overrides or {})
     context = _Listing(settings, scale, seed, data_root, lambda line: None, None, LocalEngine())  # type: ignore[arg-type]
     try:
@@ -199,7 +199,7 @@ def list_pieces(
         raise
     except (LookupError, TypeError, ValueError):  # it reads the first result that is not there
         pass
-    return list(context._done)
+    return list(context._done.values())
 
 
 def _named(items: Sequence[Table] | Sequence[Figure]) -> dict[str, dict[str, Any]]:

@@ -6,6 +6,8 @@ results.json. While it runs it also holds checkpoint/ and the best weights so fa
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -115,11 +117,30 @@ def cached_job(job: Job, corpus: Corpus, say: Say = print, device: torch.device 
     version began is neither continued nor in the way. While another process trains the same, this one waits and says so aloud,
     even where the training itself is quiet.
     """
-    _, _, _, config = prepared(job, corpus)
-    out = cache_folder("models", {**config, "versions": versions()})
+    if _instead is not None:
+        return _instead(job, corpus)
+    out = cached_folder(job, corpus)
     if not (out / "results.json").exists():
         run_job(job, corpus, out, say, partial(print, file=sys.stderr, flush=True), device)
     return out
+
+
+def cached_folder(job: Job, corpus: Corpus) -> Path:
+    return cache_folder("models", {**prepared(job, corpus)[-1], "versions": versions()})
+
+
+_instead: Callable[[Job, Corpus], Path] | None = None
+
+
+@contextmanager
+def instead_of_training(stand_in: Callable[[Job, Corpus], Path]) -> Iterator[None]:
+    """While this is open, `cached_job` returns what `stand_in` does: the plan of a study trains nothing (studies/costs.py)."""
+    global _instead
+    _instead = stand_in
+    try:
+        yield
+    finally:
+        _instead = None
 
 
 def task_for(job: Job, corpus: Corpus, examples: list[Example]) -> Task:

@@ -91,7 +91,7 @@ def train(
         train_loss = state["loss"] / max(1, len(batches))
         scores, _ = task.evaluate(dev)
         if dev_objective is not None:
-            scores["loss"] = _loss(dev, dev_objective, settings.batch_size, reads)
+            scores["loss"] = mean_loss(dev, dev_objective, settings.batch_size, reads)
         reports = {name: learner.report() for name, learner in objective.learners.items()}
         state["history"].append(
             {"epoch": state["epoch"] + 1, "loss": train_loss, "dev": scores, **({"terms": reports} if reports else {})}
@@ -139,7 +139,7 @@ def filled(settings: Settings, task: Task | type[Task]) -> Settings:
 
 
 @torch.no_grad()
-def _loss(split: Split, objective: Term, batch_size: int, reads: frozenset[str]) -> float:
+def mean_loss(split: Split, objective: Term, batch_size: int, reads: frozenset[str]) -> float:
     """The mean of the objective over a split, without dropout."""
     order = sorted(range(len(split.lengths)), key=split.lengths.__getitem__)
     batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
