@@ -89,11 +89,12 @@ def listening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 def test_a_training_is_start_reading_steps_and_judging() -> None:
     one = np.array([1.0, 10.0])
-    cost = TrainingCost(start=one, reading=0.1 * one, step=2 * one, judging=0.5 * one, judged=None)
-    # 10 steps an epoch, 20 texts of dev judged each time: 1 + 0.1·130 + 3·(20 + 10) + 30·0.5
-    assert cost.seconds(80, 20, 30, epochs=3, batch_size=8).tolist() == [119.0, 1190.0]
-    writes = TrainingCost(one, 0 * one, 0 * one, one, judged=5)
-    assert writes.seconds(80, 20, 3, epochs=2, batch_size=8)[0] == 1 + 2 * 5 + 3
+    cost = TrainingCost(start=one, reading=0.1 * one, step=2 * one, loss=0.25 * one, judging=0.5 * one, judged=None)
+    # 10 steps an epoch, 20 texts of dev judged each time: 1 + 0.1·130 + 3·(20 + 5 + 10) + 30·0.5
+    assert cost.seconds(80, 20, 30, epochs=3, batch_size=8).tolist() == [134.0, 1340.0]
+    writes = TrainingCost(one, 0 * one, 0 * one, one, one, judged=5)
+    # few texts are written, but the loss is of all of dev
+    assert writes.seconds(80, 20, 3, epochs=2, batch_size=8)[0] == 1 + 2 * (20 + 5) + 3
 
 
 def test_what_is_measured_of_a_training() -> None:
@@ -108,7 +109,7 @@ def test_what_is_measured_of_a_training() -> None:
     cost, task = training_cost(filled, corpus(), splits, clock=look)
     assert (cost.start[0], cost.step[0]) == (1, 1)
     assert cost.reading[0] == pytest.approx(2 / 96)  # 12 batches of 8: texts, and what objectives make of them
-    assert cost.judging[0] == pytest.approx(2 / 40)  # predictions and the loss, on all of dev
+    assert cost.judging[0] == cost.loss[0] == pytest.approx(1 / 40)  # on all of dev
     assert task.model.training is False
 
 

@@ -1,8 +1,9 @@
 """How long will a training take here? A few real batches and a few texts of dev, timed; the rest is multiplication.
 
-  seconds = start + texts · reading + epochs · (steps · step + dev texts · judging) + test texts · judging
+  seconds = start + texts · reading + epochs · (steps · step + dev texts · (loss + judging)) + test texts · judging
 
-Early stopping makes it shorter. A model that writes is timed before it has learned to stop, so that part is an upper bound.
+Early stopping makes it shorter. A model that writes is judged by what it writes, and is timed before it has learned to stop: it
+may write more or less than later.
 """
 
 import math
@@ -36,6 +37,8 @@ class TrainingCost:
     reading: Timed
     """Of one text: what is done once."""
     step: Timed
+    loss: Timed
+    """Of one text of dev, where the loss on dev is asked for."""
     judging: Timed
     """Of one text of dev or test."""
     judged: int | None
@@ -43,7 +46,7 @@ class TrainingCost:
 
     def seconds(self, train: int, dev: int, test: int, epochs: int, batch_size: int) -> Timed:
         dev_, test_ = (min(n, self.judged or n) for n in (dev, test))
-        each = math.ceil(train / batch_size) * self.step + dev_ * self.judging
+        each = math.ceil(train / batch_size) * self.step + dev * self.loss + dev_ * self.judging
         return self.start + (train + dev + test) * self.reading + epochs * each + test_ * self.judging
 
 
@@ -85,12 +88,13 @@ def training_cost(
     model.eval()
     dev = task.prepare(few)
     judging, _ = timed(lambda: task.evaluate(dev))
+    loss = np.zeros(2)
     if "loss" in {settings.select, *task.always}:
         on_dev = total(settings.objective, settings.options, replace(dev.facts, training=training.facts))
-        judging = judging + timed(lambda: mean_loss(dev, on_dev, size, reads))[0]
+        loss, _ = timed(lambda: mean_loss(dev, on_dev, size, reads))
     step = np.mean(steps[1:] or steps, axis=0)  # the first one warms up
     writes = settings.generated if job.template is not None else None
-    return TrainingCost(start, (reading + building) / len(some), step, judging / len(few), writes), task
+    return TrainingCost(start, (reading + building) / len(some), step, loss / len(few), judging / len(few), writes), task
 
 
 def _spread(examples: Sequence[Any], count: int) -> list[Any]:
