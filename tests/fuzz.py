@@ -155,11 +155,15 @@ class Grammar:
 
     def engine(self) -> list[str]:
         """Nothing here starts Ray: nobody answers at port 1."""
-        return [
-            *self.maybe(0.05, "--engine", self.one("local", "steam")), *self.maybe(0.03, "--engine", "ray", "--address", "127.0.0.1:1"),
+        nobody = ["--engine", "ray", "--address", "127.0.0.1:1"]
+        wrong = [
+            *self.maybe(0.05, "--engine", self.one("local", "steam")),
             *self.maybe(0.03, "--address", self.one("x", "127.0.0.1:1")),
+        ]
+        return [
+            *self.draw.choice((nobody, *[wrong] * 30)),
             *self.maybe(0.05, "--gpus-per-task", self.one("0.25", "1", "1.5", "inf", "x")),
-        ]  # fmt: skip
+        ]
 
     def methods(self, *known: str) -> list[str]:
         chosen = [self.one(*known) for _ in range(self.draw.choice((0, 1, 1, 1, 2)))]
