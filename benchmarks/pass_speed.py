@@ -2,7 +2,8 @@
 
 Batches are as the runner packs them: rows of one length, 2,048 tokens in all. A way that pays must be faster than torch's own
 fused attention, which is what transformers takes by default, and must not move logits. `compiled` is told the shape (no dynamic
-sizes); what compiling costs is for all shapes together.
+sizes); what compiling costs is for all shapes together. `last layer at the first token` is what Whence does
+(models/last_layer.py); the other ways are without it.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from common import PLANTED, corpus_and_texts, settings, table, untrained_minilm
 from torch import Tensor, nn
 
 from whence.models import Classifier
+from whence.models.last_layer import first_token_only
 from whence.run.runner import BATCH_TOKENS
 
 Way = Callable[[Tensor], Tensor]
@@ -43,8 +45,18 @@ def ways(model: nn.Module) -> dict[str, Callable[[], Way]]:
     def unmasked() -> Way:
         return lambda ids: model(input_ids=ids).logits
 
+    def first_token() -> Way:
+        whole = plain(model)
+
+        def short(ids: Tensor) -> Tensor:
+            with first_token_only(model.base_model.encoder.layer[-1].attention.output):
+                return whole(ids)
+
+        return short
+
     return {
         "sdpa (default)": lambda: attention("sdpa"), "eager": lambda: attention("eager"), "sdpa, no mask given": unmasked,
+        "last layer at the first token": first_token,
         "int8 weights (dynamic)": int8, "compiled": compiled, "bfloat16": lambda: plain(copy.deepcopy(model).bfloat16()),
     }  # fmt: skip
 

@@ -5,11 +5,13 @@ Its candidates are its labels. Interventions on words go through hooks (sites.py
 """
 
 from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
+import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from whence.data import Example
@@ -18,9 +20,10 @@ from whence.models.attention import Tap, tapped
 from whence.models.batch import Batch
 from whence.models.encoding import Encoded, encode
 from whence.models.intervention import UNCHANGED, Hide
+from whence.models.last_layer import first_token_only, leaving_attention
 from whence.models.layers import AttentionPool
-from whence.models.reading import Kept, Pooled
-from whence.models.torch_port import TorchPort
+from whence.models.reading import Kept, Pooled, evaluating
+from whence.models.torch_port import LONG, SHORT, TorchPort
 
 WANTS_ATTENTION = frozenset({"attention", "attention_gradient", "readout"})
 
@@ -129,6 +132,23 @@ class Classifier(TorchPort):
             assert attention is not None
             assert attention.states is not None, "`honours` offers a readout of models that read their attention linearly"
             return logits, attention, {"readout": (attention.states @ self.model.classifier.weight.T).detach().float()}
+
+    def _shortened(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._unread is None else first_token_only(self._unread)
+
+    @cached_property
+    def _unread(self) -> nn.Module | None:
+        """Where the last layer can go on with the first token alone; None where that cannot be."""
+        if self.own:
+            return None
+        batch = self._collate(self.encode([self._probe(SHORT), self._probe(LONG)]), [UNCHANGED] * 2, [None] * 2)
+
+        @torch.no_grad()
+        def probe() -> Tensor:
+            with evaluating(self.model):
+                return self._logits(batch, False)[0].float()
+
+        return leaving_attention(self.model, probe)
 
     def _logits(self, batch: Batch, inside: bool) -> tuple[Tensor, Pooled | None]:
         model = self.model

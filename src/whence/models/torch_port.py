@@ -10,7 +10,7 @@ ignores the mask, or has no padding id), a row shares a batch only with rows of 
 import copy
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cached_property
 from typing import Any, Literal
 
@@ -172,7 +172,7 @@ class TorchPort(Port):
         batch, kept = self._collate(encoded, changes, targets), Kept()
         backward = bool(want & BACKWARD)
         with evaluating(self.model), torch.set_grad_enabled(backward):
-            with self._naming_wordless(encoded):
+            with self._naming_wordless(encoded), self._shortened():
                 scores, attention, more = self._forward(batch, want, kept)
             found = {"scores": scores.detach().float(), **more}
             if attention is not None:
@@ -185,6 +185,10 @@ class TorchPort(Port):
                 if "gradient" in want:
                     found["gradient"] = reduced(slopes, kept.unscaled, batch.input_ids.shape[1])
         return {name: tensor.cpu().numpy() for name, tensor in found.items()}
+
+    def _shortened(self) -> AbstractContextManager[None]:
+        """For the time of a pass: leave out what the model computes and nobody reads."""
+        return nullcontext()
 
     @contextmanager
     def _naming_wordless(self, encoded: Sequence[Encoded]) -> Iterator[None]:
