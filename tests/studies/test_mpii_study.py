@@ -95,6 +95,17 @@ def made() -> Found:
     return found
 
 
+@pytest.mark.parametrize(("size", "verdict", "earlier"), [(0.2, "holds", []), (1e-8, "undecided", ["holds"])])
+def test_a_label_that_stands_still_moves_nowhere(size: float, verdict: str, earlier: list[str]) -> None:
+    """All of its movement falls on deciding words, but a movement of 1e-8 is none."""
+    found = made()
+    for row in found.written["scenes", "sim"][0]:
+        row["moves"], row["deciding"] = [0.0, size, 0.0], [0.0, 1.0, 0.0]
+    [claim] = [claim for claim in claims(found) if "moves at the words that decide" in claim.text]
+    assert claim.verdict == verdict
+    assert [one.verdict for one in claim.earlier] == earlier
+
+
 def test_claims_are_paired_and_three_valued() -> None:
     found = made()
     gap = bleu_difference(found, "scenes", "sim", "baseline")
