@@ -15,8 +15,8 @@ TITLES = {
     "ag_news": "AG News", "ag_news_wb": "AG News", "breaking_nli": "Breaking NLI", "choices": "planted choices",
     "cose_v1.0": "CoS-E v1.0", "cose_v1.11": "CoS-E v1.11", "esnli": "SNLI",
     "evidence_inference": "Evidence Inference", "hans": "HANS", "imdb": "IMDb", "mimic_anemia": "Anemia",
-    "mimic_diabetes": "Diabetes", "mnli": "MultiNLI", "multirc": "MultiRC", "newsgroups": "20 Newsgroups", "reviews": "planted reviews",
-    "scenes": "planted scenes", "semeval": "SemEval", "sick": "SICK", "sst": "SST",
+    "mimic_diabetes": "Diabetes", "mnli": "MultiNLI", "multirc": "MultiRC", "newsgroups": "20 Newsgroups",
+    "reviews": "planted reviews", "scenes": "planted scenes", "semeval": "SemEval", "sick": "SICK", "sst": "SST",
 }  # fmt: skip
 SUBSET_SEED = 0
 """Every model learns from the same examples and is tried on the same ones, whatever its own seed."""
