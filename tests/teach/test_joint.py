@@ -212,7 +212,7 @@ def test_bad_input(tmp_path: Path) -> None:
 def test_an_epoch_in_which_nothing_was_fused_is_never_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dev speaks for the early epochs here, and patience is shorter than they are; the kept one is the best of those after."""
     losses = iter([0.1, 0.2, 0.3, 0.9, 0.8, 0.85])
-    monkeypatch.setattr(loop, "_loss", lambda *_: next(losses))
+    monkeypatch.setattr(loop, "mean_loss", lambda *_: next(losses))
     batches = len(legs().load("train")) // 8
     asked = job(options={"early_steps": 3 * batches}, epochs=6, patience=1)
     results = run_job(asked, legs(), tmp_path / "run", quiet)

@@ -38,6 +38,21 @@ def sweep(
     out: str | Path,
     over: Mapping[str, Sequence[Any]],
     *,
+    task: str = "classification",
+    template: str | None = None,
+    objectives: Sequence[str] = (),
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    options: Mapping[str, Any] | None = None,
+    vectors: str | Path | None = None,
+    guide: str | None = None,
+    select: str | None = None,
+    limit: int | None = None,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    learning_rate: float | None = None,
+    patience: int | None = None,
+    precision: str | None = None,
+    seed: int = 0,
     data_root: str | Path | None = None,
     columns: Columns | None = None,
     device: str | torch.device | None = None,
@@ -45,15 +60,19 @@ def sweep(
     address: str | None = None,
     gpus_per_task: float | None = None,
     say: Say = print,
-    **usual: Any,
 ) -> dict[str, Any]:
     """Trains every combination, or continues; returns what `out`/results.json holds. Each model is in `out`/RUN/model.
 
     over    values by name, such as {"seed": [0, 1, 2], "learning_rate": [1e-3, 1e-4]}. A name is an argument of `whence.train`,
             "objective.NAME" (the weight of a term), "NAME.OPTION" (an option of a term), "option.NAME" (of the model's config)
-    usual   the other arguments of `whence.train`, the same for all
     engine, address, gpus_per_task  as in `whence.audit`; a training is one task
+    All other arguments are those of `whence.train`, the same for every run.
     """
+    usual = {
+        "task": task, "template": template, "objectives": objectives, "parameters": parameters, "options": options,
+        "vectors": vectors, "guide": guide, "select": select, "limit": limit, "epochs": epochs, "batch_size": batch_size,
+        "learning_rate": learning_rate, "patience": patience, "precision": precision, "seed": seed,
+    }  # fmt: skip
     place = checked_device(device)
     chosen = make_engine(engine, address, gpus_per_task).on((place or default_device()).type)
     runs = dict(_runs(over, usual))

@@ -93,7 +93,8 @@ class Player(Learner):
     def _exactly(self, label: Tensor, text: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """(L', E') in the player's own precision, also where the model learns in bfloat16: slopes of slopes need it."""
         with torch.autocast(text.device.type, enabled=False):
-            yield label.float(), text.float()
+            own = self.words.weight.dtype
+            yield label.to(own), text.to(own)
 
     def _learn(self, step: JointStep) -> None:
         with evaluating(self.port.model), torch.no_grad():
