@@ -54,7 +54,7 @@ def made(classifier: Classifier, example: Example, method: str) -> TokenScores:
 def test_trap_1_nothing_is_decoded_and_tokenised_again(bert: Classifier, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tokenizer is called once, before any word is hidden, and never asked to decode; what the model reads are old ids."""
     [encoded] = bert.encode([Example("x", {"text": "Nobody expected unbelievable elephants"})])
-    assert bert.company == "any"  # tried out on texts of its own, before
+    explain(Runner(bert), [encoded], METHODS["leave_one_out"])  # what the model does is tried out on texts of its own, before
     seen = read_ids(bert, monkeypatch)
 
     def refuse(*_: object, **__: object) -> None:
@@ -129,7 +129,7 @@ def test_trap_6_integrated_gradients_take_the_middle_of_every_step(bert: Classif
     spy = Spy(bert)
     explain(spy, bert.encode(texts()[:1]), METHODS["integrated_gradients"], parameters={"n_steps": 5, "max_steps": 5})
     points = [request.change.scale for request in spy.asked if request.want]
-    assert points == pytest.approx([0.1, 0.3, 0.5, 0.7, 0.9])
+    assert np.sqrt(points) == pytest.approx([0.1, 0.3, 0.5, 0.7, 0.9])  # steps are equal in √t
     counts = [{"n_steps": n, "max_steps": n} for n in (2, 8, 128)]
     errors = [explain(Runner(bert), bert.encode(texts()[:1]), METHODS["integrated_gradients"], parameters=given)[0]
               .notes["completeness_error"] for given in counts]  # fmt: skip

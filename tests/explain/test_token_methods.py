@@ -13,7 +13,8 @@ from sklearn.linear_model import Ridge
 from whence.data import Example
 from whence.explain import METHODS, TokenScores, explain
 from whence.explain.tokens import Ask, Scored
-from whence.explain.tokens.lime import SHORT, hidings, lime_rounds, random_hidings, weighted_ridge
+from whence.explain.tokens.lime import DRAWS, hidings, lime_rounds, random_hidings, weighted_ridge
+from whence.explain.tokens.surrogate import LONGEST
 from whence.models import Classifier, Encoded, Label
 from whence.run import Request, Result, Rounds, Runner
 
@@ -77,33 +78,33 @@ def test_integrated_gradients(bag: Classifier, encoded: Encoded) -> None:
 
 @pytest.mark.parametrize(("shape", "power"), [("square", 2), ("cube", 3)])
 def test_integrated_gradients_end_points(shape: Shape, power: int) -> None:
-    """Trap 6 of peers.md: averaging over [0, 29/30] gives 0.967 of x² and 0.935 of x³; the midpoint rule 1 − 1/(4·30²)."""
+    """Trap 6 of peers.md: averaging over [0, 29/30] gives 0.967 of x² and 0.935 of x³; midpoints in √t miss under 0.001."""
     weights = {"good": 0.4, "film": 0.3, "plot": 0.1}
     classifier = bag_classifier(weights, shape)
     [item] = classifier.encode([Example("x", {"text": "good film plot"})])
-    made = scores(classifier, item, "integrated_gradients", n_steps=30)
+    made = scores(classifier, item, "integrated_gradients", n_steps=60)
     assert sum(made.scores) == pytest.approx(0.8**power, rel=1e-3)
     assert made.notes["completeness_error"] < 1e-3 * 0.8**power
     assert made.scores == pytest.approx(np.array([0.4, 0.3, 0.1]) / 0.8 * 0.8**power, rel=1e-3)
-    coarse = scores(classifier, item, "integrated_gradients", n_steps=1, max_steps=1)  # t = ½ alone: exact for x², ¾ of x³
-    assert sum(coarse.scores) / 0.8**power == pytest.approx({2: 1.0, 3: 0.75}[power], abs=1e-4)
+    coarse = scores(classifier, item, "integrated_gradients", n_steps=1, max_steps=1)  # √t = ½ alone
+    assert sum(coarse.scores) / 0.8**power == pytest.approx({2: 1 / 2, 3: 3 / 16}[power], abs=1e-4)
 
 
 def test_integrated_gradients_takes_more_steps_until_the_error_is_small() -> None:
-    """One step gives ¾ of x³, three give 1 − 1/36: exactly the midpoint rule with three steps, from two more points."""
-    classifier = bag_classifier({"good": 0.4, "film": 0.3, "plot": 0.1}, "cube")
+    """One step gives ½ of x², three give 1 − 1/18: exactly the midpoint rule with three steps, from two more points."""
+    classifier = bag_classifier({"good": 0.4, "film": 0.3, "plot": 0.1}, "square")
     [item] = classifier.encode([Example("x", {"text": "good film plot"})])
     made = scores(classifier, item, "integrated_gradients", n_steps=1)
     assert made.notes["steps"] == 3
     assert made.scores == pytest.approx(
         scores(classifier, item, "integrated_gradients", n_steps=3, max_steps=3).scores, rel=1e-6
     )
-    assert sum(made.scores) / 0.8**3 == pytest.approx(1 - 1 / 36, rel=1e-4)
-    assert made.notes["completeness_error"] < 0.05 * sum(made.scores)
+    assert sum(made.scores) / 0.8**2 == pytest.approx(1 - 1 / 18, rel=1e-4)
+    assert made.notes["completeness_error"] < 0.06 * sum(made.scores)
     assert "not_converged" not in made.notes
     finer = scores(classifier, item, "integrated_gradients", n_steps=1, tolerance=0.002)
     assert "not_converged" not in finer.notes
-    assert sum(finer.scores) == pytest.approx(0.8**3, rel=0.002)
+    assert sum(finer.scores) == pytest.approx(0.8**2, rel=0.002)
     capped = scores(classifier, item, "integrated_gradients", n_steps=1, tolerance=0.002, max_steps=9)
     assert (capped.notes["steps"], capped.notes["not_converged"]) == (9, 1)
 
@@ -223,15 +224,15 @@ def test_masks_of_short_texts_stand_for_the_draws_of_the_authors(n: int) -> None
     assert not masks[1].any()
     assert len(np.unique(masks, axis=0)) == len(masks) <= 258
     by_size = np.bincount((~masks[1:]).sum(axis=1), weights=counts[1:], minlength=n + 1)[1:]
-    assert by_size == pytest.approx(255 / n, rel=1e-9 if n <= 8 else 0.25)
+    assert by_size == pytest.approx((DRAWS - 1) / n, rel=1e-9 if n <= 8 else 0.25)
     words, pairs = draw.standard_normal(n), draw.standard_normal((n, n))
 
     def value(z: np.ndarray) -> np.ndarray:
         return np.tanh(z @ words + 0.3 * ((z @ pairs) * z).sum(axis=1))
 
-    many = np.vstack([np.ones((1000, n), dtype=bool), random_hidings(n, 255_000, draw)])  # the full text is 1 of 256
+    many = np.vstack([np.ones((50, n), dtype=bool), random_hidings(n, 50 * (DRAWS - 1), draw)])  # the full text is 1 of 5,000
     found = weighted_ridge(masks, value(masks.astype(float)), counts, 1.0)
-    limit = weighted_ridge(many, value(many.astype(float)), np.full(len(many), 1e-3), 1.0)
+    limit = weighted_ridge(many, value(many.astype(float)), np.full(len(many), 1 / 50), 1.0)
     assert found == pytest.approx(limit, abs=0.01 if n <= 8 else 0.15)
 
 
@@ -244,8 +245,8 @@ def test_a_text_is_paid_for_once_by_lime_and_kernel_shap(bag: Classifier, encode
 
 
 def test_long_texts_are_hidden_as_the_authors_do() -> None:
-    masks, counts, _ = hidings(SHORT + 1, 100, np.random.default_rng(0), np.random.default_rng(1))
-    assert masks.shape == (100, SHORT + 1)
+    masks, counts, _ = hidings(LONGEST + 1, 100, np.random.default_rng(0), np.random.default_rng(1))
+    assert masks.shape == (100, LONGEST + 1)
     assert (counts == 1).all()
 
 

@@ -96,9 +96,10 @@ class OneText:
         return {name: self.by_word(values) for name, values in reduced.items()}
 
     def integrated_gradients(self, target: int, steps: int, path: str) -> np.ndarray:
-        """What the first layer reads of the words scaled from zero (midpoint rule), all else as it is."""
-        points = [self.slopes(target, path, (k + 0.5) / steps) for k in range(steps)]
-        return self.by_word(torch.stack([(x * g).sum(-1) for x, g in points]).mean(0))
+        """What the first layer reads of the words scaled from zero by t (midpoint rule in u = √t, dt = 2u du), all else as it is."""
+        middles = [(k + 0.5) / steps for k in range(steps)]
+        points = [(u, *self.slopes(target, path, u**2)) for u in middles]
+        return self.by_word(torch.stack([2 * u * (x * g).sum(-1) for u, x, g in points]).mean(0))
 
     def by_word(self, values: Tensor) -> np.ndarray:
         out = np.zeros(self.words)

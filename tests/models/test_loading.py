@@ -19,6 +19,7 @@ from transformers import (
 
 from whence.errors import BadInput
 from whence.models import Classifier
+from whence.models.fingerprint import weights_key
 from whence.run import Runner
 
 
@@ -109,6 +110,20 @@ def test_changed_weights_are_noticed(edit: str) -> None:
         )
     assert classifier.state != state
     assert classifier.fingerprint != before
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8, torch.bool])
+@pytest.mark.parametrize("offset", [0, 1, 3])
+def test_every_number_of_a_tensor_counts(dtype: torch.dtype, offset: int) -> None:
+    """Of any type, and wherever it begins in its storage: the checksum reads eight bytes at a time."""
+    whole = torch.nn.Module()
+    whole.register_buffer("numbers", torch.ones(20).to(dtype)[offset : offset + 13])
+    before = weights_key(whole)
+    for i in range(13):
+        whole.numbers.data[i] = 0  # leaves the version alone
+        assert weights_key(whole) != before
+        whole.numbers.data[i] = 1
+    assert weights_key(whole) == before
 
 
 def test_the_fingerprint_knows_the_tokenizer_and_scalars() -> None:

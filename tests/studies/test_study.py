@@ -18,7 +18,7 @@ from whence.errors import BadInput
 from whence.run import Piece
 from whence.run.engine import LocalEngine
 from whence.studies.registry import STUDIES, find_study, names, register
-from whence.studies.study import Claim, Context, Earlier, Figure, Findings, Scale, Study, Table, Verdict, run_study
+from whence.studies.study import Claim, Context, Earlier, Figure, Findings, Scale, Study, Table, Verdict, list_pieces, run_study
 
 
 class Settings(BaseModel):
@@ -138,6 +138,11 @@ def test_every_registered_study_has_settings_for_all_scales(name: str) -> None:
     fields = [set(study.settings(scale).model_dump()) for scale in ("smoke", "small", "full")]
     assert fields[0] == fields[1] == fields[2]
     assert study.settings("smoke").model_config.get("extra") == "forbid"
+
+
+@pytest.mark.parametrize("name", names())
+def test_pieces_of_every_study_are_listed_without_running_one(name: str) -> None:
+    assert list_pieces(find_study(name), "smoke")
 
 
 def test_rows_come_by_what_they_are_about(tmp_path: Path) -> None:

@@ -186,6 +186,9 @@ class _Listing(Context):
         self._done |= {piece.name: piece for piece in pieces}
         return {piece.name: [] for piece in pieces}
 
+    def artefact(self, name: str) -> Path:
+        raise LookupError(f"{name} is made of results, and there are none")
+
 
 def list_pieces(
     study: Study, scale: Scale, seed: int = 0, data_root: Path | None = None, overrides: Mapping[str, Any] | None = None

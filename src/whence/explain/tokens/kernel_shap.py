@@ -4,8 +4,10 @@ With v(S) the target's probability when only the words in S are seen, φ minimis
 π(S) = (n−1) / (C(n,|S|) |S| (n−|S|)), under Σ φ_i = v(all) − v(∅). The constraint is solved for exactly (Lagrange).
 
 Which coalitions are asked about, and with which weights: `coalitions.py`. None is asked about twice, and where all 2ⁿ fit into
-n_samples they are all taken and the values are exact. Cost: at most n_samples + 2 forward passes. The note `stability` says how
-another seed would rank the words (halves.py).
+n_samples they are all taken and the values are exact. Otherwise, for texts of up to 24 words, the values come from what a
+Gaussian process learns from the coalitions (`surrogate.py`), which is nearer to the exact ones than the regression is from the
+same passes. Cost: at most n_samples + 2 forward passes. The note `stability` says how another seed would rank the words
+(halves.py).
 """
 
 import numpy as np
@@ -15,6 +17,7 @@ from whence.explain.parameters import SAMPLES
 from whence.explain.tokens.coalitions import coalitions
 from whence.explain.tokens.halves import stability_of_halves
 from whence.explain.tokens.method import Ask, Method, Scored
+from whence.explain.tokens.surrogate import Known, serves
 from whence.run import Rounds
 
 
@@ -54,10 +57,14 @@ def kernel_shap_rounds(ask: Ask, n_samples: int = 256) -> Rounds[Scored]:
         return Scored(scores)
     values = np.array([ask.score(r) for r in results])
 
+    known = Known.of(masks, values, v_full, v_empty) if serves(draw, len(seen)) else None
+
     def fit(mine: Bool[np.ndarray, " samples"], times: Float[np.ndarray, " mine"]) -> Float[np.ndarray, " n"]:
+        if known is not None:
+            return known.part(mine).shapley()
         return shapley_regression(masks[mine], values[mine], times * weights[mine], v_empty, v_full)
 
-    scores[seen] = shapley_regression(masks, values, weights, v_empty, v_full)
+    scores[seen] = fit(np.ones(len(masks), dtype=bool), np.ones(len(masks)))
     return Scored(scores, stability_of_halves(draw, len(seen), fit))
 
 
