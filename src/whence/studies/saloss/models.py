@@ -9,6 +9,7 @@ from whence.studies.kit.corpora import opened
 from whence.studies.kit.models import Trained, trained
 from whence.studies.saloss.settings import SalossSettings
 from whence.teach import Job, Settings, default_settings
+from whence.teach.settings import Precision
 
 Variant = Literal["paper", "released"]
 PRIORS = {
@@ -65,6 +66,7 @@ class Recipe(BaseModel):
     batch_size: int
     learning_rate: float
     warmup: float
+    precision: Precision = "float32"
     seed: int
     prior: str = "none"
     weight: float = 0.0
@@ -87,7 +89,8 @@ class Recipe(BaseModel):
         settings = Settings(**{
             **default_settings(self.model), "objective": objective, "options": options, "select": "loss",
             "epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": self.learning_rate,
-            "warmup": self.warmup, "clip": 1.0, "patience": self.epochs, "seed": self.seed,
+            "warmup": self.warmup, "clip": 1.0, "patience": self.epochs,
+            "precision": self.precision, "seed": self.seed,
         })  # fmt: skip
         return Job(data=self.corpus, model=self.model, options=self.architecture, settings=settings)
 
@@ -108,6 +111,6 @@ class Recipe(BaseModel):
 
 def recipe(settings: SalossSettings, corpus: str, root: str | None, seed: int, **changes: Any) -> Recipe:
     by_corpus = ("train", "dev", "test", "epochs", "batch_size", "learning_rate")
-    usual = {"warmup": settings.warmup, **{name: getattr(settings, name)[corpus] for name in by_corpus}}
+    usual = {"warmup": settings.warmup, "precision": settings.precision, **{name: getattr(settings, name)[corpus] for name in by_corpus}}
     model, architecture = settings.models.get(corpus, settings.model), settings.architecture
     return Recipe(corpus=corpus, root=root, model=model, architecture=architecture, seed=seed, **{**usual, **changes})

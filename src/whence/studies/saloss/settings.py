@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from whence.measure.fresh import How
 from whence.models import Hide
 from whence.studies.study import Scale
+from whence.teach.settings import Precision
 
 
 class SalossSettings(BaseModel):
@@ -30,6 +31,8 @@ class SalossSettings(BaseModel):
     learning_rate: dict[str, float]
     warmup: float = 0.1
     """Share of steps; afterwards the rate falls linearly."""
+    precision: Precision = "float32"
+    """Of the passes in every training (`--set precision=bfloat16`)."""
     seeds: dict[str, int]
     """How many trainings of the baseline and of SaLoss with TextRank; other priors are trained once."""
     weights: list[float]
