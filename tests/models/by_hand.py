@@ -96,7 +96,7 @@ class OneText:
         return {name: self.by_word(values) for name, values in reduced.items()}
 
     def integrated_gradients(self, target: int, steps: int, path: str) -> np.ndarray:
-        """What the first layer reads of the words scaled from zero by t (midpoints of u = √t, dt = 2u du), all else as it is."""
+        """What the first layer reads of the words scaled from zero by t (midpoints of √t = u, dt = 2u du); all else stays."""
         middles = [(k + 0.5) / steps for k in range(steps)]
         points = [(u, *self.slopes(target, path, u**2)) for u in middles]
         return self.by_word(torch.stack([2 * u * (x * g).sum(-1) for u, x, g in points]).mean(0))

@@ -111,6 +111,7 @@ class Recipe(BaseModel):
 
 def recipe(settings: SalossSettings, corpus: str, root: str | None, seed: int, **changes: Any) -> Recipe:
     by_corpus = ("train", "dev", "test", "epochs", "batch_size", "learning_rate")
-    usual = {"warmup": settings.warmup, "precision": settings.precision, **{name: getattr(settings, name)[corpus] for name in by_corpus}}
+    usual = {name: getattr(settings, name)[corpus] for name in by_corpus}
+    usual |= {"warmup": settings.warmup, "precision": settings.precision}
     model, architecture = settings.models.get(corpus, settings.model), settings.architecture
     return Recipe(corpus=corpus, root=root, model=model, architecture=architecture, seed=seed, **{**usual, **changes})
