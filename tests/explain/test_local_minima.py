@@ -10,7 +10,8 @@ from tiny import MODELS
 from whence.data import Example
 from whence.errors import BadInput
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments, pair_asks
-from whence.explain.alignments.descent import LEAST_GAIN, descend_rounds
+from whence.explain.alignments.arec import unrivalled_rounds
+from whence.explain.alignments.descent import LEAST_GAIN, Reached, descend_rounds
 from whence.explain.alignments.neighbours import flip_sizes, neighbours, sizes, top_masks
 from whence.explain.alignments.objective import WEIGHT
 from whence.models import Classifier, Encoded
@@ -84,6 +85,32 @@ def test_no_flip_row_column_or_rectangle_improves_and_the_best_of_all_masks_is_f
             assert values[number[other.tobytes()]] > mine - LEAST_GAIN - 1e-5
         best += mine < values.min() + 1e-3
     assert best >= 11  # of 12: a local minimum need not be the best of all
+
+
+def longer_pairs(count: int) -> list[Example]:
+    draw = np.random.default_rng(2)
+    texts = [[" ".join(draw.choice(WORDS, n, replace=False)) for n in (7, 6)] for _ in range(count)]
+    return [Example(str(i), {"premise": p, "hypothesis": h}) for i, (p, h) in enumerate(texts)]
+
+
+def test_no_top_mask_of_its_rankings_is_better(reader: Classifier) -> None:
+    encoded = reader.encode(longer_pairs(6))
+    found = explain_alignments(reader, encoded, ALIGNMENT_METHODS["arec"])
+    for name in ("co_attention", "leave_one_out"):
+        for e, mine, other in zip(encoded, found, explain_alignments(reader, encoded, ALIGNMENT_METHODS[name]), strict=True):
+            values = objectives(reader, e, top_masks(other.matrix, np.arange(other.matrix.size + 1)))
+            assert mine.notes["objective"] < values.min() + LEAST_GAIN + 1e-5
+
+
+def test_a_better_top_mask_takes_the_place_of_a_poor_minimum(reader: Classifier) -> None:
+    for ask in pair_asks(reader, reader.encode(longer_pairs(3))):
+        everything = Reached(np.ones(ask.shape, dtype=bool), 0.0, WEIGHT * ask.read.size, label_kept=True)
+        ranking = np.random.default_rng(0).random(ask.shape)
+        values = objectives(reader, ask.encoded, top_masks(ranking, np.arange(ranking.size + 1)))
+        [reached] = drive_masks(Runner(reader), [ask.encoded], [unrivalled_rounds(ask, [ranking], everything)])
+        assert reached.label_kept
+        assert reached.objective < values.min() + LEAST_GAIN + 1e-5
+        assert reached.objective == pytest.approx(objectives(reader, ask.encoded, reached.mask[None])[0], abs=1e-4)
 
 
 def test_every_start_ends_in_a_local_minimum(reader: Classifier) -> None:

@@ -5,7 +5,9 @@
 1. *Starts*: the relaxation's Z̃ = 1[log α > 0] (relaxation.py); the best of the top-k masks of co-attention, of leave-one-out
    and of log α; the empty mask. `starts` says which, "random" (half of the cells) is one more.
 2. *Descent* from the best three of them in one batch, to a mask that no neighbour improves (descent.py).
-3. If even that loses the label, cells are added by decreasing log α until it is kept. With all of them it is.
+3. *Rivals*: every top-k mask of these three rankings. One that is better is descended from in turn, until none is. L0 ≥ 0, so a
+   mask whose cells alone cost as much as the objective is no rival: mostly k is below 15.
+4. If even that loses the label, cells are added by decreasing log α until it is kept. With all of them it is.
 
 Scores are log α, moved half-way to 10 where the cell is kept at last and half-way to −10 where it is not; without the
 relaxation log α is 0 everywhere. `end="relaxation"` is the paper's own mask: Z̃ of the last log α, label kept or not.
@@ -21,7 +23,7 @@ import numpy as np
 
 from whence.errors import BadInput
 from whence.explain.alignments.co_attention import co_attention_rounds
-from whence.explain.alignments.descent import Frame, Reached, descend_rounds
+from whence.explain.alignments.descent import LEAST_GAIN, Frame, Reached, descend_rounds, distinct
 from whence.explain.alignments.leave_one_out import leave_one_out_rounds
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, by_masks
 from whence.explain.alignments.neighbours import sizes, top_masks
@@ -55,34 +57,49 @@ def arec_rounds(
         mask = relaxed.last > 0
         [logits] = yield mask[None].astype(np.float32)
         return _settled(relaxed.last, _reached(ask, mask, logits), notes, ask)
-    masks = yield from _start_masks(ask, names, relaxed)
-    reached = yield from descend_rounds(ask, masks)
-    if not reached.label_kept:
-        return (yield from _grow(ask, Cells(relaxed.best, notes=notes)))
-    return _settled(relaxed.best, reached, notes, ask)
-
-
-def _start_masks(ask: PairAsk, names: list[str], relaxed: Relaxed) -> MaskRounds[list[np.ndarray]]:
-    masks = []
+    rankings = []
     if "relaxation" in names:
-        masks += [relaxed.best > 0, (yield from _best_top_mask(ask, relaxed.last))]
+        rankings.append(relaxed.last)
     if "co_attention" in names:
-        masks.append((yield from _best_top_mask(ask, (yield from co_attention_rounds(ask)).scores)))
+        rankings.append((yield from co_attention_rounds(ask)).scores)
     if "leave_one_out" in names:
-        masks.append((yield from _best_top_mask(ask, (yield from leave_one_out_rounds(ask)).scores)))
+        rankings.append((yield from leave_one_out_rounds(ask)).scores)
+    masks = yield from _best_top_masks(ask, rankings)
+    if "relaxation" in names:
+        masks.append(relaxed.best > 0)
     if "empty" in names:
         masks.append(np.zeros(ask.shape, dtype=bool))
     if "random" in names:
         masks.append((ask.generator("arec start").random(ask.shape) < 0.5) & ask.read)
-    return masks
+    reached = yield from descend_rounds(ask, masks)
+    if not reached.label_kept:
+        return (yield from _grow(ask, Cells(relaxed.best, notes=notes)))
+    reached = yield from unrivalled_rounds(ask, rankings, reached)
+    return _settled(relaxed.best, reached, notes, ask)
 
 
-def _best_top_mask(ask: PairAsk, scores: np.ndarray) -> MaskRounds[np.ndarray]:
+def _best_top_masks(ask: PairAsk, rankings: list[np.ndarray]) -> MaskRounds[list[np.ndarray]]:
+    """Of each ranking, the best of some sizes."""
+    frame, found = Frame(ask), []
+    for scores in rankings:
+        inner = scores[frame.cells]
+        masks = top_masks(inner, np.append(LADDER[inner.size > LADDER], inner.size))
+        values = yield from frame.values(masks)
+        found.append(frame.widened(masks[values.argmin()][None])[0] > 0)
+    return found
+
+
+def unrivalled_rounds(ask: PairAsk, rankings: list[np.ndarray], reached: Reached) -> MaskRounds[Reached]:
+    """A local minimum that no top-k mask of a ranking beats."""
     frame = Frame(ask)
-    inner = scores[frame.cells]
-    masks = top_masks(inner, np.append(LADDER[inner.size > LADDER], inner.size))
-    values = yield from frame.values(masks)
-    return frame.widened(masks[values.argmin()][None])[0] > 0
+    while rankings:
+        counts = np.arange(min(ask.read.sum(), int(reached.objective / WEIGHT)) + 1)
+        rivals = distinct(np.concatenate([top_masks(scores[frame.cells], counts) for scores in rankings]))
+        values = yield from frame.values(rivals)
+        if values.min() >= reached.objective - LEAST_GAIN:
+            break
+        reached = yield from descend_rounds(ask, frame.widened(rivals[values.argmin()][None]) > 0)
+    return reached
 
 
 def _reached(ask: PairAsk, mask: np.ndarray, logits: np.ndarray) -> Reached:

@@ -1,10 +1,9 @@
 """Descent on the mask itself, to a true local minimum of L0 + 0.15 (L1 + L2) over masks that keep the label.
 
-A gradient search over log α ends near a good mask, not in it. So several masks go downhill side by side; the best of them
-walks a few steps further, uphill where it must, with cells that were just changed left alone (tabu search); and the best mask
-that was seen goes on until **no neighbour is better**: every neighbour (neighbours.py: single cells, rows, columns, rectangles)
-that could be better has been tried. One that could not be better need not be tried: L0 ≥ 0, so a mask whose size alone costs as
-much as the current objective cannot win.
+A gradient search over log α ends near a good mask, not in it. So several masks go downhill side by side, and the best of them
+goes on until **no neighbour is better**: every neighbour (neighbours.py: single cells, rows, columns, rectangles) that could be
+better has been tried. One that could not be better need not be tried: L0 ≥ 0, so a mask whose size alone costs as much as the
+current objective cannot win.
 
 In every round the Jacobian of the logits at the mask predicts what a change does (Gauss–Newton): L0 ≈ ‖M(Z) + J·ΔZ − M(x)‖.
 Neighbours are tried in the order of that prediction; besides them *jumps*, several flips at once, and *swaps*, a kept cell for
@@ -28,7 +27,7 @@ from whence.explain.alignments.neighbours import Many, Mask, flip_sizes, neighbo
 from whence.explain.alignments.objective import WEIGHT
 from whence.run.masks import MaskRounds, Slopes
 
-TRIED = 12
+TRIED = 24
 """Masks that a descent tries in a round."""
 GOING = 3
 """Starts that go downhill: the best of those given."""
@@ -36,9 +35,7 @@ AT_ONCE = 64
 """Neighbours of the best mask that are tried in one go."""
 JUMPS = (2, 3, 4, 6, 8, 12)
 """Flips of a jump."""
-SWAPS = 24
-WALK, TABU = 6, 4
-"""Steps of the walk, and for how many of them a changed cell stays as it is."""
+SWAPS = 64
 LEAST_GAIN = 1e-4
 """What counts as better: less than that is rounding, and would make a mask depend on the batch it was made in."""
 LOST = 1000.0
@@ -88,7 +85,7 @@ class Frame:
 def descend_rounds(ask: PairAsk, starts: Sequence[np.ndarray]) -> MaskRounds[Reached]:
     """From the given masks downhill, all side by side; the best local minimum that is found."""
     frame = Frame(ask)
-    several = _distinct(np.stack([np.asarray(start, dtype=bool)[frame.cells] for start in starts]))
+    several = distinct(np.stack([np.asarray(start, dtype=bool)[frame.cells] for start in starts]))
     values = yield from frame.values(several)
     order = np.argsort(values, kind="stable")[:GOING]
     spots = [Spot(several[i], float(values[i])) for i in order]
@@ -98,7 +95,7 @@ def descend_rounds(ask: PairAsk, starts: Sequence[np.ndarray]) -> MaskRounds[Rea
         moving = yield from _move(frame, moving, TRIED)
         spots = _apart(spots)
         moving = [spot for spot in moving if any(spot is other for other in spots)]
-    best = yield from _walk(frame, min(spots, key=lambda spot: spot.value))
+    best = min(spots, key=lambda spot: spot.value)
     while len(best.waiting):
         if (yield from _move(frame, [best], AT_ONCE)):
             yield from _look_around(frame, [best])
@@ -125,26 +122,8 @@ def _move(frame: Frame, spots: list[Spot], count: int) -> MaskRounds[list[Spot]]
     return moved
 
 
-def _walk(frame: Frame, start: Spot) -> MaskRounds[Spot]:
-    """From the mask to the best of those tried around it, even uphill, several times; the best mask that was seen."""
-    best, at = start, Spot(start.mask, start.value)
-    changed = np.zeros((TABU, *start.mask.shape), dtype=bool)
-    for step in range(WALK):
-        yield from _look_around(frame, [at], start.value)
-        at.waiting = at.waiting[~((at.waiting ^ at.mask) & changed.any(0)).any((1, 2))]
-        before, at.value = at.mask, np.inf
-        if not (yield from _move(frame, [at], TRIED)):
-            break
-        changed[step % TABU] = at.mask ^ before
-        if at.value < best.value - LEAST_GAIN:
-            best = Spot(at.mask, at.value)
-    if best is not start:
-        yield from _look_around(frame, [best])
-    return best
-
-
-def _look_around(frame: Frame, spots: list[Spot], beat: float | None = None) -> MaskRounds[None]:
-    """Line up, for every spot, the masks that could be better than it (or than `beat`), in the order of the prediction."""
+def _look_around(frame: Frame, spots: list[Spot]) -> MaskRounds[None]:
+    """Line up, for every spot, the masks that could be better than it, in the order of the prediction."""
     labels = len(frame.ask.logits)
     at = frame.widened(np.repeat(np.stack([spot.mask for spot in spots]), labels, axis=0))
     logits, slopes = yield Slopes(at, _each_label_once)
@@ -152,11 +131,11 @@ def _look_around(frame: Frame, spots: list[Spot], beat: float | None = None) -> 
     for spot, here, jacobian in zip(spots, logits[::labels], slopes, strict=True):
         around = neighbours(spot.mask)
         price = WEIGHT * sizes(around)
-        around, price = (x[price < (spot.value if beat is None else beat) - LEAST_GAIN] for x in (around, price))
+        around, price = (x[price < spot.value - LEAST_GAIN] for x in (around, price))
         signed = (around ^ spot.mask).reshape(len(around), spot.mask.size) * np.where(spot.mask, -1.0, 1.0).ravel()
         around = around[np.argsort(frame.cost(here + signed @ jacobian.T) + price, kind="stable")]
         jumps, swaps = (more(frame, spot.mask, here, jacobian) for more in (_jumps, _swaps))
-        spot.waiting = _distinct(np.concatenate([around[: TRIED // 2], jumps[:3], swaps[:3], around, jumps, swaps]))
+        spot.waiting = distinct(np.concatenate([around[: TRIED // 2], jumps[:3], swaps[:3], around, jumps, swaps]))
 
 
 def _each_label_once(logits: Tensor, which: Tensor) -> Tensor:
@@ -194,7 +173,7 @@ def _swaps(frame: Frame, mask: Mask, logits: np.ndarray, jacobian: np.ndarray) -
     return found.reshape(-1, *mask.shape)
 
 
-def _distinct(masks: Many) -> Many:
+def distinct(masks: Many) -> Many:
     """Each once, in the order of their first place."""
     _, first = np.unique(
         np.packbits(masks.reshape(len(masks), masks[0].size if len(masks) else 0), axis=1), axis=0, return_index=True
