@@ -49,6 +49,23 @@ def test_product_and_gradient_are_torchs(forced: list[torch.Tensor], bias: bool,
 
 
 @needs_onednn
+def test_a_product_may_be_changed_in_place(forced: list[torch.Tensor]) -> None:
+    """As DeBERTa and Longformer do with their queries."""
+    torch.manual_seed(0)
+    layer, x = nn.Linear(8, 12), torch.randn(2, 3, 8, requires_grad=True)
+
+    def divided() -> torch.Tensor:
+        found = layer(x).transpose(0, 1)
+        found /= 3
+        return torch.autograd.grad(found.square().sum(), [x])[0]
+
+    expected = divided()
+    with products.fast_products():
+        assert torch.allclose(divided(), expected, atol=1e-6)
+    assert len(forced) == 2
+
+
+@needs_onednn
 def test_rows_that_lie_apart(forced: list[torch.Tensor]) -> None:
     torch.manual_seed(0)
     layer, x = nn.Linear(8, 12), torch.randn(3, 4, 8)

@@ -47,7 +47,9 @@ class _Products(TorchFunctionMode):
     ) -> Any:
         if func is functional.linear and not kwargs and _plain(args):
             x, weight, *bias = args
-            return _Linear.apply(x, weight, *(bias or [None]))
+            # some models divide the product in place, which autograd refuses where a view was made inside a function
+            flat: Tensor = _Linear.apply(x.reshape(-1, x.shape[-1]), weight, *(bias or [None]))
+            return flat.reshape(*x.shape[:-1], len(weight))
         return func(*args, **(kwargs or {}))
 
 
