@@ -36,7 +36,8 @@ TORCH = "torch==2.13.0"
 PEERS = {
     # pyarrow 17 is the last that goes with the numpy that ferret asks for
     "ferret": [TORCH, "ferret-xai==0.4.2", "pyarrow==17.0.0", "transformers==4.57.6"],
-    "captum": [TORCH, "captum==0.9.0", "transformers==5.23.0"],
+    # of which captum's Kernel SHAP and LIME need scikit-learn, without asking for it
+    "captum": [TORCH, "captum==0.9.0", "scikit-learn==1.9.1", "transformers==5.23.0"],
     "shap": [TORCH, "shap==0.51.0", "transformers==5.23.0"],
     "lime": [TORCH, "lime==0.2.0.1", "transformers==5.23.0"],
 }
