@@ -152,7 +152,8 @@ def main() -> None:
 def error_of(line: Line, truth: dict[str, Any], lines: list[Line]) -> float | None:
     """By the truth of a tool's own players; of integrated gradients, against the tool's own limit. None without a truth."""
     tool, method = line["tool"].split()[0], line["method"]
-    if line["scores"] is None or (tool == "lime" and line["texts"] == "usual"):  # whose words are neither ours nor tokens
+    other_words = tool == "lime" and line["texts"] == "usual"  # split at spaces: neither ours nor tokens
+    if line["scores"] is None or other_words or (tool == "captum" and method == "LIME"):  # which has another kernel
         return None
     if method.endswith("SHAP"):
         return error(line["scores"], truth["shapley, words" if tool == "Whence" else "shapley, tokens"]["scores"])
