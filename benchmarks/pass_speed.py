@@ -2,8 +2,8 @@
 
 Batches are as the runner packs them: rows of one length, 2,048 tokens in all. A way that pays must be faster than torch's own
 fused attention, which is what transformers takes by default, and must not move logits. `compiled` is told the shape (no dynamic
-sizes); what compiling costs is for all shapes together. `last layer at the first token` is what Whence does
-(models/last_layer.py); the other ways are without it.
+sizes); what compiling costs is for all shapes together. `last layer at the first token` and `oneDNN's matrix products` are what
+Whence does (models/last_layer.py, models/products.py); the other ways are without them.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from whence.models import Classifier
 from whence.models.last_layer import first_token_only
+from whence.models.products import fast_products
 from whence.run.runner import BATCH_TOKENS
 
 Way = Callable[[Tensor], Tensor]
@@ -54,9 +55,18 @@ def ways(model: nn.Module) -> dict[str, Callable[[], Way]]:
 
         return short
 
+    def products() -> Way:
+        whole = plain(model)
+
+        def fast(ids: Tensor) -> Tensor:
+            with fast_products():
+                return whole(ids)
+
+        return fast
+
     return {
         "sdpa (default)": lambda: attention("sdpa"), "eager": lambda: attention("eager"), "sdpa, no mask given": unmasked,
-        "last layer at the first token": first_token,
+        "last layer at the first token": first_token, "oneDNN's matrix products": products,
         "int8 weights (dynamic)": int8, "compiled": compiled, "bfloat16": lambda: plain(copy.deepcopy(model).bfloat16()),
     }  # fmt: skip
 

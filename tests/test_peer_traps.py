@@ -124,12 +124,12 @@ def test_trap_5_the_attention_mask_is_always_passed(classifier: Classifier) -> N
         assert torch.allclose(alone, classifier.model(**batch.inputs()).logits[0], atol=1e-5)
 
 
-def test_trap_6_integrated_gradients_take_the_middle_of_every_step(bert: Classifier) -> None:
-    """The points are (k − ½)/m: neither end is left out or counted twice. (Values: tests/explain/test_token_methods.py.)"""
+def test_trap_6_integrated_gradients_go_from_end_to_end(bert: Classifier) -> None:
+    """The points are k/m, the text itself among them; at 0 the slope in √t is 0. (Values: explain/test_token_methods.py.)"""
     spy = Spy(bert)
     explain(spy, bert.encode(texts()[:1]), METHODS["integrated_gradients"], parameters={"n_steps": 5, "max_steps": 5})
-    points = [request.change.scale for request in spy.asked if request.want]
-    assert np.sqrt(points) == pytest.approx([0.1, 0.3, 0.5, 0.7, 0.9])  # steps are equal in √t
+    points = [1.0 if request.change.scale is None else request.change.scale for request in spy.asked if request.want]
+    assert np.sqrt(points) == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])  # steps are equal in √t
     counts = [{"n_steps": n, "max_steps": n} for n in (2, 8, 128)]
     errors = [explain(Runner(bert), bert.encode(texts()[:1]), METHODS["integrated_gradients"], parameters=given)[0]
               .notes["completeness_error"] for given in counts]  # fmt: skip

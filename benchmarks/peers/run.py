@@ -4,12 +4,12 @@ Each peer is installed from PyPI into an environment of its own under WORK/envs 
 with the same weights and sentences (game.py). Seconds are CPU seconds for one sentence, so other jobs on the machine matter
 little. What is there already in WORK is not done again: delete a file to repeat it.
 
-Errors are of short sentences (9 words, each one token for all tools), where the truth can be computed from all 2ⁿ masks:
+Two sets of sentences: short ones (9 words, each one token for all tools), and usual ones, spread evenly over the test split.
+The truth that errors are measured against is in truth.py; of usual ones it is sampled, and how far it may be off is printed.
+Tools are compared with the truth of their own players: words in Whence, tokens in ferret, captum and shap. Ferret's LIME also
+hides the two special tokens, so it has a truth of its own.
 
-  Shapley   φ_i = Σ_S |S|! (n−|S|−1)!/n! (v(S ∪ i) − v(S))
-  LIME      what LIME with 10,000 samples comes to: its weighted ridge regression over all masks, each counted as often as
-            10,000 draws bring it on average. Ferret also hides the two special tokens, so it has a truth of its own.
-  error     Σ |score − truth| / Σ |truth| over the words of all sentences
+  error     Σ |score − truth| / Σ |truth| over the players of all sentences
 """
 
 import argparse
@@ -17,17 +17,16 @@ import json
 import os
 import subprocess
 import sys
-from itertools import product
-from math import comb, factorial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from game import Game, Sentence
-from sklearn.linear_model import Ridge
+from truth import Players, Truth
 
-from whence.data import open_corpus
-from whence.models import Classifier
+from whence.data import Example, open_corpus
+from whence.models import Classifier, Encoded
+from whence.models.products import fast_products
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
@@ -37,12 +36,15 @@ TORCH = "torch==2.13.0"
 PEERS = {
     # pyarrow 17 is the last that goes with the numpy that ferret asks for
     "ferret": [TORCH, "ferret-xai==0.4.2", "pyarrow==17.0.0", "transformers==4.57.6"],
-    "captum": [TORCH, "captum==0.9.0", "transformers==5.23.0"],
+    # of which captum's Kernel SHAP and LIME need scikit-learn, without asking for it
+    "captum": [TORCH, "captum==0.9.0", "scikit-learn==1.9.1", "transformers==5.23.0"],
     "shap": [TORCH, "shap==0.51.0", "transformers==5.23.0"],
     "lime": [TORCH, "lime==0.2.0.1", "transformers==5.23.0"],
 }
 WORDS = (9, 9)
-DRAWS = 10_000
+SETS = ("short", "usual")
+KINDS = {"SHAP": "Kernel SHAP", "LIME": "LIME", "Integrated Gradient (x": "Integrated gradients"}
+"""Of a peer's method, by a part of its name, what is compared with it."""
 Line = dict[str, Any]
 
 
@@ -81,44 +83,35 @@ def environment(name: str, work: Path) -> str:
     return str(python)
 
 
-def shapley(values: np.ndarray, n: int) -> np.ndarray:
-    """`values` by mask, word i being bit n − 1 − i."""
-    found = np.zeros(n)
-    for mask in range(2**n):
-        size = mask.bit_count()
-        for i in range(n):
-            bit = 1 << (n - 1 - i)
-            if not mask & bit:
-                found[i] += factorial(size) * factorial(n - size - 1) / factorial(n) * (values[mask | bit] - values[mask])
-    return found
-
-
-def lime_limit(masks: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The released kernel and draw: 1 to n words hidden, each number as likely; the whole text once."""
-    n = masks.shape[1]
-    hidden = n - masks.sum(1)
-    often = np.array([1.0 if h == 0 else (DRAWS - 1) / n / comb(n, int(h)) for h in hidden])
-    distance = 100 * (1 - np.sqrt(masks.mean(1)))
-    weights = often * np.sqrt(np.exp(-(distance**2) / 25**2))
-    return Ridge(alpha=1.0).fit(masks, values, sample_weight=weights).coef_
-
-
-def truths(game: Game, texts: list[str]) -> dict[str, list[np.ndarray]]:
-    found: dict[str, list[np.ndarray]] = {"shapley": [], "lime": [], "lime, special tokens too": []}
+def truths(model: str, texts: list[str]) -> dict[str, Any]:
+    """Of words, of tokens, and of tokens with the two special ones among the players, as ferret's LIME has them."""
+    game, classifier = Game(model), Classifier.load(model)
+    found: dict[str, list[Truth]] = {"shapley, words": [], "lime, words": [], "shapley, tokens": [], "lime, all tokens": []}
     for text in texts:
-        one: Sentence = game.read(text)
-        n = one.words
-        masks = np.array(list(product((0, 1), repeat=n + 2)))
-        values = one.worth(masks).astype(np.float64)
-        inner = masks[:, 0].astype(bool) & masks[:, -1].astype(bool)
-        found["shapley"].append(shapley(values[inner], n))
-        found["lime"].append(lime_limit(masks[inner][:, 1:-1], values[inner]))
-        found["lime, special tokens too"].append(lime_limit(masks, values)[1:-1])
-    return found
+        [encoded], one = classifier.encode([Example("", {"text": text})]), game.read(text)
+        assert (encoded.ids == one.ids.numpy()).all()
+
+        def of_words(masks: np.ndarray, encoded: Encoded = encoded, one: Sentence = one) -> np.ndarray:
+            return one.worth(np.stack([encoded.tokens_of(row) for row in masks]))
+
+        with fast_products():
+            words = Players(encoded.word_count, of_words)
+            found["shapley, words"].append(words.shapley())
+            found["lime, words"].append(words.lime())
+            found["shapley, tokens"].append(Players(one.words, one.worth).shapley())
+            found["lime, all tokens"].append(_inner(Players(one.words + 2, one.worth).lime()))
+        print("truth of:", text, file=sys.stderr, flush=True)
+    return {name: {"scores": [t.scores.tolist() for t in several], "doubt": sum(t.doubt for t in several)}
+            for name, several in found.items()}  # fmt: skip
 
 
-def error(scores: list[list[float]], truth: list[np.ndarray]) -> float:
-    gaps = [np.abs(np.array(s)[-len(t) - 1 : -1] - t if len(s) == len(t) + 2 else np.array(s) - t).sum()
+def _inner(truth: Truth) -> Truth:
+    return Truth(truth.scores[1:-1], truth.doubt)
+
+
+def error(scores: list[list[float]], truth: list[list[float]]) -> float:
+    """Σ |score − truth| / Σ |truth|. Scores of special tokens, around the others, have no truth."""
+    gaps = [np.abs(np.array(s[1:-1] if len(s) == len(t) + 2 else s) - np.array(t)).sum()
             for s, t in zip(scores, truth, strict=True)]  # fmt: skip
     return float(sum(gaps) / sum(np.abs(t).sum() for t in truth))
 
@@ -139,45 +132,40 @@ def main() -> None:
     task = {"model": args.model, "whole": None, **json.loads(chosen.read_text())}
     known = args.work / "truth.json"
     if not known.exists():
-        found = truths(Game(args.model), task["short"])
-        known.write_text(json.dumps({name: [v.tolist() for v in several] for name, several in found.items()}))
-    truth = {name: [np.array(v) for v in several] for name, several in json.loads(known.read_text()).items()}
+        known.write_text(json.dumps({name: truths(args.model, task[name]) for name in SETS}))
+    truth = json.loads(known.read_text())
     lines = run("whence", args.work, task, "whence.json", sys.executable)
     for name in args.peer or PEERS:
         lines += run(name, args.work, task, f"{name}.json", environment(name, args.work))
     for line in lines:
-        line["error"] = error_of(line, truth, lines)
-    for texts in ("short", "usual"):
-        print(f"{texts} sentences\n\n{equal_samples([x for x in lines if x['texts'] == texts])}\n")
-    rows, needed = equal_error([x for x in lines if x["texts"] == "short"])
-    print(rows, "\n")
+        line["error"] = error_of(line, truth[line["texts"]], lines)
+    settings = {}
+    for texts in SETS:
+        of_set = [x for x in lines if x["texts"] == texts]
+        print(f"## {texts} sentences\n\n{equal_samples(of_set)}\n\n{equal_error(of_set)}\n\n{doubts(truth[texts])}\n")
+        settings[texts] = readings(of_set)
     if any(x["tool"].startswith("ferret") for x in lines):
-        # of long sentences the truth is not known: LIME takes as many samples as ferret's does
-        settings = {"short": needed, "usual": {**needed, "lime": {"n_samples": _ferret_draws(lines, "usual")}}}
         whole = run("whence", args.work, {**task, "whole": settings}, "whence-whole.json", sys.executable)
-        print(totals(lines, whole), "\n", json.dumps(settings))
+        print(totals(lines, whole), "\n", json.dumps(settings, indent=1))
 
 
-def error_of(line: Line, truth: dict[str, list[np.ndarray]], lines: list[Line]) -> float | None:
-    """Of short sentences, where a truth is known; None elsewhere."""
-    if line["texts"] != "short" or line["scores"] is None:
+def error_of(line: Line, truth: dict[str, Any], lines: list[Line]) -> float | None:
+    """By the truth of a tool's own players; of integrated gradients, against the tool's own limit. None without a truth."""
+    tool, method = line["tool"].split()[0], line["method"]
+    other_words = tool == "lime" and line["texts"] == "usual"  # split at spaces: neither ours nor tokens
+    if line["scores"] is None or other_words or (tool == "captum" and method == "LIME"):  # which has another kernel
         return None
-    if line["method"].endswith("SHAP"):
-        return error(line["scores"], truth["shapley"])
-    if line["method"] == "LIME":
-        return error(line["scores"], truth["lime, special tokens too" if line["tool"].startswith("ferret") else "lime"])
-    same = [x for x in lines if x["texts"] == "short" and x["method"] == line["method"] and x["tool"] == line["tool"]]
-    limit = next((x for x in same if x["setting"] == "limit" or _tolerance(x) == 0.002), None)
-    return None if limit is None else error(line["scores"], [np.array(s) for s in limit["scores"]])
+    if method.endswith("SHAP"):
+        return error(line["scores"], truth["shapley, words" if tool == "Whence" else "shapley, tokens"]["scores"])
+    if method == "LIME":
+        return error(line["scores"], truth["lime, all tokens" if tool == "ferret-xai" else "lime, words"]["scores"])
+    same = [x for x in lines if all(x[key] == line[key] for key in ("texts", "method", "tool"))]
+    limit = next((x for x in same if _is_limit(x)), None)
+    return None if limit is None else error(line["scores"], limit["scores"])
 
 
-def _tolerance(line: Line) -> float | None:
-    return line["setting"].get("tolerance") if isinstance(line["setting"], dict) else None
-
-
-def _ferret_draws(lines: list[Line], texts: str) -> int:
-    return round(next(x["passes"] for x in lines if x["tool"].startswith("ferret") and x["method"] == "LIME"
-                      and x["texts"] == texts and x["setting"] == "default"))  # fmt: skip
+def _is_limit(line: Line) -> bool:
+    return line["setting"] == "limit" or (isinstance(line["setting"], dict) and line["setting"].get("n_steps") == 100)
 
 
 def equal_samples(lines: list[Line]) -> str:
@@ -189,35 +177,52 @@ def equal_samples(lines: list[Line]) -> str:
     return table(["method", "tool", "setting", "CPU s", "passes", "ms a pass"], rows)
 
 
-def equal_error(lines: list[Line]) -> tuple[str, Line]:
-    """For each peer's line the cheapest of ours that is at least as good; and the settings that equal ferret's."""
-    kinds = {"SHAP": "Kernel SHAP", "LIME": "LIME", "Integrated Gradient (x": "Integrated gradients"}
-    rows, needed = [], {}
+def as_good(lines: list[Line], kind: str, most: float) -> Line | None:
+    """The cheapest of ours with an error of at most so much."""
+    ours = [w for w in lines if w["tool"].startswith("Whence") and w["method"] == kind and w["error"] is not None]
+    return min((w for w in ours if w["error"] <= most and not _is_limit(w)), key=lambda w: w["seconds"], default=None)
+
+
+def equal_error(lines: list[Line]) -> str:
+    """For each peer's line the cheapest of ours that is at least as good; then all of ours."""
+    rows = []
     for x in lines:
-        kind = next((ours for part, ours in kinds.items() if part in x["method"]), None)
-        if x["tool"].startswith("Whence") or x["error"] is None or kind is None or x["setting"] == "limit":
+        kind = next((ours for part, ours in KINDS.items() if part in x["method"]), None)
+        if x["tool"].startswith("Whence") or x["error"] is None or kind is None or _is_limit(x):
             continue
-        as_good = [w for w in lines if w["tool"].startswith("Whence") and w["method"] == kind and w["error"] is not None
-                   and w["error"] <= x["error"] and _tolerance(w) != 0.002]  # fmt: skip
-        best = min(as_good, key=lambda w: w["seconds"], default=None)
-        theirs = _shown(x)
-        if best is None:
-            rows.append([*theirs, "none as good", "", "", "", ""])
-            continue
-        rows.append([*theirs, *_shown(best)[1:], f"{x['seconds'] / best['seconds']:.1f}"])
-        if x["tool"].startswith("ferret") and x["setting"] == "default":
-            needed[kind.lower().replace(" ", "_")] = best["setting"]
-    if {"kernel_shap", "lime"} <= set(needed):  # with as many samples they ask about the same masks of a short text
-        both = max((needed[name] for name in ("kernel_shap", "lime")), key=lambda setting: setting["n_samples"])
-        needed |= {"kernel_shap": both, "lime": both}
+        best = as_good(lines, kind, x["error"])
+        ours = ["none as good", "", "", ""] if best is None else _shown(best)[1:]
+        rows.append([*_shown(x), *ours, "" if best is None else f"{x['seconds'] / best['seconds']:.1f}"])
     head = ["peer", "setting", "error", "CPU s", "passes", "Whence", "error", "CPU s", "passes", "times faster"]
-    ours = [_shown(w) for w in lines if w["tool"].startswith("Whence") and w["error"] is not None]
-    return table(head, rows) + "\n\n" + table(["ours", "setting", "error", "CPU s", "passes"], ours), needed
+    all_ours = [_shown(w) for w in lines if w["tool"].startswith("Whence") and w["error"] is not None]
+    return table(head, rows) + "\n\n" + table(["ours", "setting", "error", "CPU s", "passes"], all_ours)
+
+
+def readings(lines: list[Line]) -> dict[str, Line]:
+    """Settings of ours for the whole set, by how "equal error" is read of integrated gradients: within 1 % of the limit, or as
+    near to it as ferret's are to theirs. A reading that no setting meets is left out."""
+    theirs = {kind: x["error"] for x in lines if x["tool"].startswith("ferret") and x["setting"] == "default"
+              for part, kind in KINDS.items() if part in x["method"] and x["error"] is not None}  # fmt: skip
+    found = {}
+    for reading, most in (("within 1 %", 0.01), ("as near as ferret", theirs.get("Integrated gradients", 0.0))):
+        best = {kind: as_good(lines, kind, error) for kind, error in {**theirs, "Integrated gradients": most}.items()}
+        if all(best.get(kind) is not None for kind in KINDS.values()):
+            needed = {kind.lower().replace(" ", "_"): line["setting"] for kind, line in best.items() if line is not None}
+            # with as many samples they ask about the same masks of a short text
+            both = max((needed[name] for name in ("kernel_shap", "lime")), key=lambda setting: setting["n_samples"])
+            found[reading] = needed | {"kernel_shap": both, "lime": both}
+    return found
+
+
+def doubts(truth: dict[str, Any]) -> str:
+    """How far the truths themselves may be off."""
+    rows = [[name, f"{of['doubt'] / sum(np.abs(s).sum() for s in of['scores']):.4f}"] for name, of in truth.items()]
+    return table(["truth", "estimated error of its own"], rows)
 
 
 def totals(lines: list[Line], whole: list[Line]) -> str:
     rows = []
-    for texts in ("short", "usual"):
+    for texts in SETS:
         ferret = [x for x in lines if x["tool"].startswith("ferret") and x["texts"] == texts and x["setting"] == "default"]
         seconds, passes = (sum(x[key] for x in ferret) for key in ("seconds", "passes"))
         rows.append([texts, ferret[0]["tool"], f"{seconds:.2f}", f"{passes:.0f}", ""])

@@ -33,9 +33,10 @@ def contest(notes: Notes, sets: dict[str, list[Sentence]]) -> None:
             notes.time(explainer.NAME, name, "default", lambda s, e=explainer: explained(s, e), sentences)
         notes.time("three measures of six explanations", name, "default", evaluated, sentences)
     by_name = {explainer.NAME: explainer for explainer in bench.explainers}
-    notes.time("LIME", "short", EQUAL["num_samples"], lambda s: explained(s, by_name["LIME"], **EQUAL), sets["short"])
     path = by_name["Integrated Gradient (x Input)"]
-    notes.time(path.NAME, "short", "limit", lambda s: explained(s, path, **LIMIT), sets["short"])
+    notes.time("LIME", "short", EQUAL["num_samples"], lambda s: explained(s, by_name["LIME"], **EQUAL), sets["short"])
+    for name, sentences in sets.items():
+        notes.time(path.NAME, name, "limit", lambda s: explained(s, path, **LIMIT), sentences)
 
 
 if __name__ == "__main__":

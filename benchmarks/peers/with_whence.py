@@ -1,14 +1,17 @@
 """Whence: every method on its own, then what ferret does (six explanations, three measures) at sample counts that run.py names.
 
 All sentences of a set go through one runner at once, as in an audit. The measures are Whence's: ERASER's five bins. A second
-time they have ferret's ten deciles, so that no pass is spared by another definition.
+time they have ferret's ten deciles, so that no pass is spared by another definition; a third time matrices are multiplied as
+torch does it for everybody (models/products.py).
 """
 
 import json
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,12 +21,14 @@ from whence import __version__
 from whence.data import Example
 from whence.explain import METHODS, TokenScores, explain
 from whence.measure import FAITHFULNESS, Judged, erasure
-from whence.models import Classifier, Encoded, Label
+from whence.models import Classifier, Encoded, Label, products
 from whence.run import Runner
 
-LADDER = (16, 32, 48, 64, 128, 256, 512)
-POINTS = 50
-LIMIT = {"tolerance": 0.002, "max_steps": 600}
+LADDER = {"short": (16, 32, 40, 48, 64, 128, 256, 512), "usual": (64, 96, 128, 256)}
+"""Samples of Kernel SHAP and LIME."""
+POINTS, MOST_POINTS = 50, (20, 24, 28, 32, 36, 40, 44, 48, 60, 120, 240, 400)
+"""Of integrated gradients: equal steps, and as many as are taken where the path bends."""
+LIMIT = {"n_steps": 100, "tolerance": 1e-7, "max_steps": 800}
 """Stands for the limit of integrated gradients."""
 TITLES = {
     "kernel_shap": "Kernel SHAP", "lime": "LIME", "leave_one_out": "Leave-one-out", "gradient_l1": "Gradient",
@@ -70,15 +75,27 @@ class Contest:
 
 
 def apart(contest: Contest, counts: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Every method on its own, over the settings that are compared."""
     for name in ("kernel_shap", "lime"):
         for n in counts:
             yield contest.alone(name, n_samples=n)
     for name in ("gradient_l1", "input_x_gradient", "leave_one_out"):
         yield contest.alone(name)
     yield contest.alone("integrated_gradients", n_steps=POINTS, max_steps=POINTS)
-    for most in (10, 14, 20, 30, 60):
-        yield contest.alone("integrated_gradients", max_steps=most)
+    yield contest.alone("integrated_gradients")
+    for most in MOST_POINTS:
+        yield contest.alone("integrated_gradients", tolerance=1e-7, max_steps=most)
     yield contest.alone("integrated_gradients", **LIMIT)
+
+
+@contextmanager
+def replaced(module: ModuleType, name: str, value: Any) -> Iterator[None]:
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
 
 
 def main() -> None:
@@ -95,15 +112,16 @@ def main() -> None:
     next(iter(sets.values())).alone("gradient_l1")  # warm-up
     for texts, contest in sets.items():
         if task["whole"] is None:
-            for line in apart(contest, LADDER if texts == "short" else (256,)):
+            for line in apart(contest, LADDER[texts]):
                 note(texts, line)
-        else:
-            given = task["whole"][texts]
+            continue
+        for reading, given in task["whole"][texts].items():
             Contest(classifier, task[texts][:1]).whole("warm-up", given)  # as the others have it
-            note(texts, contest.whole("all, five bins", given))
-            erasure.BINS, bins = DECILES, erasure.BINS
-            note(texts, contest.whole("all, ten deciles", given))
-            erasure.BINS = bins
+            note(texts, contest.whole(f"{reading}: five bins", given))
+            with replaced(erasure, "BINS", DECILES):
+                note(texts, contest.whole(f"{reading}: ten deciles", given))
+            with replaced(products, "_pays", lambda: False):
+                note(texts, contest.whole(f"{reading}: five bins, torch's own matrix products", given))
     out.write_text(json.dumps(lines, default=np.ndarray.tolist))
 
 

@@ -8,11 +8,13 @@ import pytest
 import torch
 from bag_model import DIRECTION, Shape, bag_classifier
 from scipy.integrate import quad
+from scipy.interpolate import make_interp_spline
 from sklearn.linear_model import Ridge
 
 from whence.data import Example
 from whence.explain import METHODS, TokenScores, explain
 from whence.explain.tokens import Ask, Scored
+from whence.explain.tokens.integrated_gradients import integral, largest
 from whence.explain.tokens.lime import DRAWS, hidings, lime_rounds, random_hidings, weighted_ridge
 from whence.explain.tokens.surrogate import LONGEST
 from whence.models import Classifier, Encoded, Label
@@ -78,35 +80,51 @@ def test_integrated_gradients(bag: Classifier, encoded: Encoded) -> None:
 
 @pytest.mark.parametrize(("shape", "power"), [("square", 2), ("cube", 3)])
 def test_integrated_gradients_end_points(shape: Shape, power: int) -> None:
-    """Trap 6 of peers.md: averaging over [0, 29/30] gives 0.967 of x² and 0.935 of x³; midpoints in √t miss under 0.001."""
+    """Trap 6 of peers.md: averaging over [0, 29/30] gives 0.967 of x² and 0.935 of x³; a spline in √t misses under 1e-5."""
     weights = {"good": 0.4, "film": 0.3, "plot": 0.1}
     classifier = bag_classifier(weights, shape)
     [item] = classifier.encode([Example("x", {"text": "good film plot"})])
     made = scores(classifier, item, "integrated_gradients", n_steps=60)
-    assert sum(made.scores) == pytest.approx(0.8**power, rel=1e-3)
-    assert made.notes["completeness_error"] < 1e-3 * 0.8**power
-    assert made.scores == pytest.approx(np.array([0.4, 0.3, 0.1]) / 0.8 * 0.8**power, rel=1e-3)
-    coarse = scores(classifier, item, "integrated_gradients", n_steps=1, max_steps=1)  # √t = ½ alone
-    assert sum(coarse.scores) / 0.8**power == pytest.approx({2: 1 / 2, 3: 3 / 16}[power], abs=1e-4)
+    assert sum(made.scores) == pytest.approx(0.8**power, rel=1e-5)
+    assert made.notes["completeness_error"] < 1e-5 * 0.8**power
+    assert made.scores == pytest.approx(np.array([0.4, 0.3, 0.1]) / 0.8 * 0.8**power, rel=1e-5)
+    # in u = √t the slopes are 4u³ and 6u⁵: a chord, Simpson's rule, and his rule for three steps
+    for steps, expected in ((1, {2: 2, 3: 3}), (2, {2: 1, 3: 9 / 8}), (3, {2: 1, 3: (3 * 6 + 3 * 6 * 32 + 6 * 243) / 243 / 8})):
+        coarse = scores(classifier, item, "integrated_gradients", n_steps=steps, max_steps=steps)
+        assert sum(coarse.scores) / 0.8**power == pytest.approx(expected[power], abs=1e-4)
 
 
 def test_integrated_gradients_takes_more_steps_until_the_error_is_small() -> None:
-    """One step gives ½ of x², three give 1 − 1/18: exactly the midpoint rule with three steps, from two more points."""
-    classifier = bag_classifier({"good": 0.4, "film": 0.3, "plot": 0.1}, "square")
+    """Of x³ a chord gives three times as much, Simpson's rule 9/8; each round says how far it moved."""
+    classifier = bag_classifier({"good": 0.4, "film": 0.3, "plot": 0.1}, "cube")
     [item] = classifier.encode([Example("x", {"text": "good film plot"})])
     made = scores(classifier, item, "integrated_gradients", n_steps=1)
-    assert made.notes["steps"] == 3
-    assert made.scores == pytest.approx(
-        scores(classifier, item, "integrated_gradients", n_steps=3, max_steps=3).scores, rel=1e-6
-    )
-    assert sum(made.scores) / 0.8**2 == pytest.approx(1 - 1 / 18, rel=1e-4)
-    assert made.notes["completeness_error"] < 0.06 * sum(made.scores)
     assert "not_converged" not in made.notes
+    assert sum(made.scores) == pytest.approx(0.8**3, rel=0.02)
+    assert made.notes["completeness_error"] == pytest.approx(abs(sum(made.scores) - 0.8**3), abs=1e-5)
     finer = scores(classifier, item, "integrated_gradients", n_steps=1, tolerance=0.002)
-    assert "not_converged" not in finer.notes
-    assert sum(finer.scores) == pytest.approx(0.8**2, rel=0.002)
-    capped = scores(classifier, item, "integrated_gradients", n_steps=1, tolerance=0.002, max_steps=9)
-    assert (capped.notes["steps"], capped.notes["not_converged"]) == (9, 1)
+    assert finer.notes["steps"] > made.notes["steps"]
+    assert sum(finer.scores) == pytest.approx(0.8**3, rel=0.002)
+    capped = scores(classifier, item, "integrated_gradients", n_steps=1, max_steps=2)
+    assert (capped.notes["steps"], capped.notes["not_converged"]) == (2, 1)
+    assert capped.scores == pytest.approx(
+        scores(classifier, item, "integrated_gradients", n_steps=2, max_steps=2).scores, rel=1e-6
+    )
+    alone = scores(classifier, item, "integrated_gradients", n_steps=20, max_steps=20)  # one round judges itself, too
+    assert "not_converged" not in alone.notes
+    assert scores(classifier, item, "integrated_gradients", n_steps=3, max_steps=3).notes["not_converged"] == 1
+
+
+def test_integral_is_that_of_a_cubic_spline() -> None:
+    """Exact for cubics on any points; elsewhere as another implementation of the same spline, by its basis functions."""
+    points = np.array([0.0, 0.1, 0.15, 0.4, 0.8, 1.0])
+    found, bends = integral(points, np.stack([points**3, points, np.exp(points)], axis=1))
+    expected = make_interp_spline(points, np.exp(points)).integrate(0, 1)
+    assert found == pytest.approx([1 / 4, 1 / 2, float(expected)], rel=1e-12)
+    assert bends[:, 0] == pytest.approx(np.diff(points) ** 3 / 24 * 6 * (points[1:] + points[:-1]), rel=1e-9)
+    assert bends[:, 1] == pytest.approx(0, abs=1e-12)
+    assert largest(np.array([1.0, 5.0, 2.0, 3.0]), 9).tolist() == [1, 3]
+    assert largest(np.array([1.0, 5.0, 2.0, 3.0]), 1).tolist() == [1]
 
 
 def test_integrated_gradients_look_where_the_path_turns(encoded: Encoded) -> None:

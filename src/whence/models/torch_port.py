@@ -26,6 +26,7 @@ from whence.models.encoding import Encoded, hide_tokens
 from whence.models.fingerprint import fingerprint, weights_key
 from whence.models.intervention import UNCHANGED, Hide, Intervention
 from whence.models.port import BACKWARD, Port
+from whence.models.products import fast_products
 from whence.models.reading import Kept, Pooled, Reading, evaluating, reduced
 from whence.models.sites import Sites, changed, find_sites, try_sites
 from whence.models.target import Label, Target
@@ -171,7 +172,7 @@ class TorchPort(Port):
     ) -> dict[str, np.ndarray]:
         batch, kept = self._collate(encoded, changes, targets), Kept()
         backward = bool(want & BACKWARD)
-        with evaluating(self.model), torch.set_grad_enabled(backward):
+        with evaluating(self.model), torch.set_grad_enabled(backward), fast_products():
             with self._naming_wordless(encoded), self._shortened():
                 scores, attention, more = self._forward(batch, want, kept)
             found = {"scores": scores.detach().float(), **more}
