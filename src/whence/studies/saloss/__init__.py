@@ -23,7 +23,7 @@ def _notes(found: Found) -> list[str]:
         "The unit is a word, not a word piece: pieces are hidden together and their scores added.",
         f"Hidden words are handled by '{settings.hide}'; the released code sets their ids to padding instead (--set hide=pad).",
         "The epoch is the one with the lowest loss on dev, salience term included, as in the paper.",
-        f"Integrated gradients: a spline through {settings.ig_steps} points or more, at first in equal steps of √t.",
+        f"Integrated gradients: a spline through {settings.ig_steps} points in equal steps of √t.",
         "x∇x is signed (in the released code: absolute).",
     ]
     if "evidence_inference" in settings.corpora:
