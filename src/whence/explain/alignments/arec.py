@@ -98,7 +98,7 @@ def unrivalled_rounds(ask: PairAsk, rankings: list[np.ndarray], reached: Reached
         values = yield from frame.values(rivals)
         if values.min() >= reached.objective - LEAST_GAIN:
             break
-        reached = yield from descend_rounds(ask, frame.widened(rivals[values.argmin()][None]) > 0)
+        reached = yield from descend_rounds(ask, [frame.widened(rivals[values.argmin()][None])[0] > 0])
     return reached
 
 
