@@ -15,8 +15,8 @@ up over words: about what the spline adds to the chord.
 
 The error is what the last round changed, Σ_i |IG_i − IG_i before|; in the first round, what leaving out every other point
 would. Rounds go on as long as it or the completeness error is more than `tolerance` of Σ_i |IG_i| and there are fewer than
-`max_steps` points. Where one is still larger at the end, the explanation says so (`not_converged`). The true error was about half of the
-estimate on MiniLM and SST (benchmarks/path_error.py).
+`max_steps` points. Where one is still larger at the end, the explanation says so (`not_converged`). The true error was about
+half of the estimate on MiniLM and SST (benchmarks/path_error.py).
 Cost: m forward + m backward, m from n_steps to max_steps, and 2 forward for the sum.
 """
 
