@@ -49,6 +49,19 @@ def test_product_and_gradient_are_torchs(forced: list[torch.Tensor], bias: bool,
 
 
 @needs_onednn
+@pytest.mark.filterwarnings("error:.*performance drop")
+def test_backward_passes_that_are_taken_together(forced: list[torch.Tensor]) -> None:
+    torch.manual_seed(0)
+    layer, x = nn.Linear(8, 12), torch.randn(2, 3, 8, requires_grad=True)
+    several = torch.randn(5, 2, 3, 12)
+    expected = torch.stack([torch.autograd.grad(layer(x), [x], slope)[0] for slope in several])
+    with products.fast_products():
+        [found] = torch.autograd.grad(layer(x), [x], several, is_grads_batched=True)
+    assert torch.allclose(found, expected, atol=1e-6)
+    assert len(forced) == 2  # the pass, and one product for all five
+
+
+@needs_onednn
 def test_a_product_may_be_changed_in_place(forced: list[torch.Tensor]) -> None:
     """As DeBERTa and Longformer do with their queries."""
     torch.manual_seed(0)

@@ -29,6 +29,7 @@ from whence.models.batch import Answers, Batch
 from whence.models.encoding import PROMPT, SPECIAL, Encoded, match_words, storable
 from whence.models.intervention import Intervention
 from whence.models.port import Generated
+from whence.models.products import fast_products
 from whence.models.reading import Kept, Pooled, evaluating
 from whence.models.target import Target, Text
 from whence.models.token_gradients import below_the_head, own_logits, token_gradients
@@ -195,7 +196,7 @@ class Generator(TorchPort):
             return super()._run(encoded, changes, want, targets)
         batch, kept = self._collate(encoded, changes, targets), Kept()
         assert batch.answers is not None
-        with evaluating(self.model), torch.enable_grad():
+        with evaluating(self.model), torch.enable_grad(), fast_products():
             with self._naming_wordless(encoded):
                 logits, chances, chosen = self._asked_about(batch, batch.answers, frozenset({"gradient"}), kept)
             slopes = token_gradients(logits, batch.answers, kept.leaves[0])
