@@ -29,7 +29,8 @@ TOY: dict[str, Any] = {
     "released": {ONLY: 8}, "curve_on": 4,
     "curves": {ONLY: ["textrank_filtered", "leave_one_out"]}, "curve_weights": [0.1], "share_on": 2,
     "priors": {ONLY: ["planted", "chi2"]}, "erased": {ONLY: 4}, "erased_others": {ONLY: 3}, "ig_steps": 2,
-    "fresh": {ONLY: ["topk", "contiguous"]}, "fresh_epochs": 1, "fresh_seeds": 1, "shown": {ONLY: 1},
+    "fresh": {ONLY: ["topk", "contiguous"]}, "fresh_epochs": 1, "fresh_seeds": 1,
+    "shown": {ONLY: 1, "sst": 1},  # sst is not in the run
 }  # fmt: skip
 
 

@@ -91,8 +91,8 @@ def table_7(corner: Corner) -> TableRows:
 
 @corner_table("table_9", "Table 9: what writing a rationale costs", COLUMNS)
 def table_9(corner: Corner) -> TableRows:
-    """Label accuracy in per cent; an output that names no label counts as wrong. Majority: the most frequent label of training; of
-    questions, the most frequent letter."""
+    """Label accuracy in per cent; an output that names no label counts as wrong. Majority: the most frequent label of training;
+    of questions, the most frequent letter."""
     plain, joint = right(corner.answers, "i-o"), right(corner.answers, "i-or")
     by_chance = {**NOTHING, "ours": POINTS / len(corner.subject.data().labels)}
     yield {**_row(corner, "random", plain, "table_9", "random"), **by_chance}

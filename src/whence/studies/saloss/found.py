@@ -1,8 +1,9 @@
 """What is trained and measured, in which order, and what is kept of it for tables, figures and claims."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 from whence.measure.parts_of_speech import tagger_named
 from whence.measure.statistics import Estimate
@@ -25,6 +26,7 @@ FRESH_OF = ("none", "textrank", "uniform", "planted")
 Key = tuple[str, Kind]
 Models = dict[Key, list[Recipe]]
 """By corpus and kind, a recipe for each seed."""
+Value = TypeVar("Value")
 
 
 @dataclass
@@ -174,7 +176,7 @@ class Work:
         own, found = self.settings, self.found
         fewer = {} if own.curve_train is None else {"train": own.curve_train}
         models: Models = {}
-        for corpus, priors in own.curves.items():
+        for corpus, priors in self.here(own.curves).items():
             for kind in (BASE, *(Kind(*both) for both in product(priors, own.curve_weights))):
                 models[corpus, kind] = self.seeded(corpus, kind, **fewer)
         found.curve_trained = self.train(models, "curve-")
@@ -194,7 +196,7 @@ class Work:
         """FRESH with the first seed's model of each kind as support, and with random words."""
         own = self.settings
         asked: dict[tuple[str, str, str], list[Piece]] = {}
-        for corpus, ways in own.fresh.items():
+        for corpus, ways in self.here(own.fresh).items():
             supports = {kind.prior: r[0] for (of, kind), r in models.items() if of == corpus and kind.weight is None}
             chosen = {prior: (supports[prior], "attention") for prior in FRESH_OF if prior in supports}
             chosen["random"] = (supports["none"], "random")
@@ -206,6 +208,10 @@ class Work:
                 ]
         self.found.fresh = {key: [row for [row] in several] for key, several in self.context.gather(asked).items()}
 
+    def here(self, by_corpus: Mapping[str, Value]) -> dict[str, Value]:
+        """Of the corpora of this run: a run may take some of a scale's."""
+        return {corpus: value for corpus, value in by_corpus.items() if corpus in self.settings.corpora}
+
     def look(self, models: Models) -> None:
         """Parts of speech and example rationales, baseline and SaLoss side by side; stronger λ too, where there are some."""
         own = self.settings
@@ -213,12 +219,12 @@ class Work:
         for (corpus, kind), recipes in models.items():
             if kind.variant == "paper" and kind.prior in ("none", "textrank"):
                 beside[corpus]["models"]["SaLoss" if kind == TEXTRANK else kind.title] = recipes[0]
-        tagged = own.tagged if own.tagger else {}
+        tagged, shown = self.here(own.tagged if own.tagger else {}), self.here(own.shown)
         self.found.tags = self.context.each({
             c: Piece(f"tags-{c}", pieces.tags, {**beside[c], "count": n, "tagger": own.tagger}) for c, n in tagged.items()
         })  # fmt: skip
         self.found.shown = self.context.each({
-            c: Piece(f"shown-{c}", pieces.show, {**beside[c], "count": n, "ratio": own.ratio[c]}) for c, n in own.shown.items()
+            c: Piece(f"shown-{c}", pieces.show, {**beside[c], "count": n, "ratio": own.ratio[c]}) for c, n in shown.items()
         })  # fmt: skip
 
 
