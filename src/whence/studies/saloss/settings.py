@@ -118,7 +118,7 @@ def _small() -> SalossSettings:
         select_on=300, stronger=[1.0],
         priors={"sst": ["uniform", "tfidf", "chi2"]}, released={"sst": 8},
         erased={"sst": 500, "ag_news": 30, "semeval": 50, **long(4)},
-        erased_others={"sst": 50}, hide="delete", ig_steps=6, curve_on=200, curve_train=1000,
+        erased_others={"sst": 50}, hide="delete", ig_steps=20, curve_on=200, curve_train=1000,
         curves={"sst": ["textrank", "textrank_filtered", "leave_one_out"]}, curve_weights=[1e-2, 0.1, 1.0],
         fresh={"sst": ["topk", "contiguous"]}, ratio=_RATIO, fresh_epochs=1, fresh_seeds=1,
         tagger="nltk", tagged={"sst": 500, "ag_news": 100}, shown={"sst": 2, "ag_news": 1, "evidence_inference": 1},
