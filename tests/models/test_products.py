@@ -97,6 +97,8 @@ def test_what_is_no_plain_float32_product_goes_its_usual_way(forced: list[torch.
         assert nn.Linear(4, 2)(torch.ones(0, 4)).shape == (0, 2)
         with torch.autocast("cpu", torch.bfloat16):
             assert nn.Linear(4, 2)(torch.ones(3, 4)).dtype == torch.bfloat16
+        part, _ = torch.ones(2, 8).chunk(2, dim=1)
+        assert nn.functional.linear(torch.ones(3, 4), part).tolist() == [[4.0, 4.0]] * 3
     assert not forced
 
 
