@@ -54,8 +54,8 @@ class _Products(TorchFunctionMode):
 
 
 def _plain(tensors: Sequence[Any]) -> bool:
-    """Float32 matrices on the CPU, and nothing that wraps them. Of a weight that is part of a larger one (Decomposable Attention
-    has such) oneDNN makes the product with loops, two thousand times as slowly."""
+    """Float32 matrices on the CPU, and nothing that wraps them. With a weight that is part of a larger one (Decomposable
+    Attention has such) oneDNN multiplies in plain loops, a thousand times as slowly."""
     given = [tensor for tensor in tensors if tensor is not None]
     return (
         all(type(t) in (Tensor, torch.nn.Parameter) and t.dtype == torch.float32 and t.layout == torch.strided
