@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from whence.data import Corpus
 from whence.measure.text.bleu import bleu
 from whence.report.study_report import write_study_report
+from whence.studies.kit.models import Trained
 from whence.studies.mpii import SHEETS, _judged
 from whence.studies.mpii.claims import bleu_difference, claims
 from whence.studies.mpii.found import Found
-from whence.studies.mpii.settings import settings
+from whence.studies.mpii.models import Subject
+from whence.studies.mpii.settings import MpiiSettings, Task, settings
 from whence.studies.mpii.tables import exchange_values, over_seeds, table_6
 from whence.studies.registry import find_study
 from whence.studies.study import run_study
+from whence.teach import Job
 
 TASK: dict[str, Any] = {"train": 40, "dev": 6, "test": 8, "shown": 1, "training": {"epochs": 1, "generated": 4}}
 TOY: dict[str, Any] = {
@@ -72,6 +76,30 @@ def test_runs_and_returns_what_it_found(tmp_path: Path) -> None:
     assert "Figure 4" in page
     assert "(before)" in page
     assert run_study(study, "smoke", out, overrides=TOY, say=lambda _: None) == found
+
+
+def test_every_model_may_start_from_one_that_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer learns all explanations, the models after it a part of the corpus; only their own options go with it."""
+    asked: list[tuple[Job, int]] = []
+
+    def stand_in(job: Job, corpus: Corpus) -> Trained:
+        asked.append((job, len(corpus.load("train"))))
+        return Trained(tmp_path / job.task)
+
+    monkeypatch.setattr("whence.studies.mpii.models.trained", stand_in)
+    task = Task(template="nli.i-or", rows={"sim": 1}, train=40, dev=6, test=8, writer_training={"epochs": 1},
+                options={"label_heads": 2})  # fmt: skip
+    given = MpiiSettings(corpora={"scenes": task}, base="small_t5", base_options={"hidden_size": 16}, precision="bfloat16")
+    for row in ("sim", "baseline"):
+        Subject(corpus="scenes", row=row, settings=given, root=None, seed=3).trained()
+    writer, sim, again, baseline = (job for job, _ in asked)
+    assert writer == again
+    assert (writer.task, writer.template, writer.options) == ("text2text", "nli.i-r", {"hidden_size": 16})
+    assert (writer.settings.seed, writer.settings.epochs, writer.settings.precision) == (0, 1, "bfloat16")
+    start = str(tmp_path / "text2text" / "model")
+    assert sim.options == {"base": start, "label_heads": 2}
+    assert baseline.options == {"base": start, "label_heads": 2, "label_to_text": False, "text_to_label": False}
+    assert [count for _, count in asked] == [24_000, 40, 24_000, 40]
 
 
 def written(texts: list[str], right: list[float], human: list[str]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from whence.data.mismatched import LABELS, with_mismatches
 from whence.errors import BadInput
 from whence.models import TorchPort, load_port
 from whence.models.generator import Generator
-from whence.models.sim_build import INFERSENT, SIM
+from whence.models.sim_build import INFERSENT, OWN, SIM
 from whence.models.text_models import BUILDERS
 from whence.studies.kit.corpora import SUBSET_SEED, held_out_dev, opened
 from whence.studies.kit.models import Trained, taught_encoder, trained
@@ -103,7 +103,10 @@ class Subject(BaseModel):
             if self.task.early_steps and options.get("label_to_text", True) and options.get("text_to_label", True):
                 options["early_steps"] = self.task.early_steps
             if options["base"] == "warm":
-                options["encoder"] = str(self._nli().folder / "model") if self.task.nli_encoder else self._encoder()
+                options["encoder"] = self._start()
+            if self.task.writer_training is not None:
+                options = {name: value for name, value in options.items() if name in OWN}
+                options["base"] = str(self._taught_writer().folder / "model")
         chosen = {**default_settings(SIM), **own.training, **self.task.training, "precision": own.precision, "seed": self.seed}
         if kind.regulariser:
             chosen["objective"] = {"label_and_text": 1.0, kind.regulariser: own.afire_weight}
@@ -131,6 +134,20 @@ class Subject(BaseModel):
         if self.settings.encoder is None:
             raise BadInput("the models of this scale start from a BERT encoder; expected --set encoder=FOLDER")
         return self.settings.encoder
+
+    def _start(self) -> str:
+        return str(self._nli().folder / "model") if self.task.nli_encoder else self._encoder()
+
+    def _taught_writer(self) -> Trained:
+        """An encoder–decoder that explains without naming a label; one for all models and seeds."""
+        own, task = self.settings, self.task
+        options = {**own.base_options, "encoder": self._start()} if own.base == "warm" else own.base_options
+        chosen = {**default_settings(own.base), **(task.writer_training or {}), "precision": own.precision, "seed": SUBSET_SEED}
+        job = Job(
+            task="text2text", data=self.corpus, model=own.base, template=self._template("i-r"), options=options,
+            settings=Settings(**chosen),
+        )  # fmt: skip
+        return trained(job, _part(self.corpus, self.root, task.held_out, task.longest, None, task.dev, task.dev))
 
     def _nli(self) -> Trained:
         """One for all seeds."""

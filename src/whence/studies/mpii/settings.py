@@ -45,6 +45,9 @@ class Task(BaseModel):
     """The published test set has no labels: the published dev set is the test set, and so many training rows are dev."""
     nli_encoder: bool = False
     """Start from an encoder that was taught the labels of NLI."""
+    writer_training: dict[str, Any] | None = None
+    """Every stepwise model starts from one encoder–decoder that was first taught, with these settings, to write all of the
+    corpus' training explanations (I→R); None: its decoder has never written."""
     outside: dict[str, str] = {}
     """Other corpora on which labels are predicted without training: name and split."""
     outside_count: int | None = None
@@ -131,13 +134,14 @@ def _small() -> MpiiSettings:
     esnli = Task(
         template="nli.i-or",
         rows={"baseline": 3, "sim": 3, "critic": 3, "backward": 3, "no_inference": 1, "no_interpretation": 1, "e_infersent": 1},
-        train=4000, dev=500, test=1500, nli_encoder=True, outside={"mnli": "dev_matched", "sick": "test"}, outside_count=500,
-        critic=critic, associated=40, intervened=200, shown=3, judged=30,
+        train=8000, dev=500, test=1500, nli_encoder=True, writer_training={"generated": 200},
+        outside={"mnli": "dev_matched", "sick": "test"}, outside_count=500, critic=critic, associated=40, intervened=200,
+        shown=3, judged=30,
     )  # fmt: skip
     return MpiiSettings(
         corpora={"esnli": esnli}, base="warm", afire={"warmup": 100}, written=800,
         nli_training={"batch_size": 32, "learning_rate": 1e-4, "epochs": 1},
-        training={"generated": 200, "learning_rate": 1e-4, "decoder_learning_rate": 5e-4, "warmup": 0.085, "epochs": 2},
+        training={"generated": 200, "learning_rate": 5e-5, "decoder_learning_rate": 3e-4, "warmup": 0.085, "epochs": 1},
     )  # fmt: skip
 
 
