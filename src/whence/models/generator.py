@@ -194,17 +194,24 @@ class Generator(TorchPort):
         """Gradients of many tokens are taken of one forward pass, which also gives what every pass over texts gives."""
         if "token_gradients" not in want:
             return super()._run(encoded, changes, want, targets)
-        batch, kept = self._collate(encoded, changes, targets), Kept()
+        batch = self._collate(encoded, changes, targets)
         assert batch.answers is not None
-        with evaluating(self.model), torch.enable_grad(), fast_products():
-            with self._naming_wordless(encoded):
-                logits, chances, chosen = self._asked_about(batch, batch.answers, frozenset({"gradient"}), kept)
-            slopes = token_gradients(logits, batch.answers, kept.leaves[0])
+        with evaluating(self.model), self._naming_wordless(encoded):
+            chances, chosen, slopes = self._token_slopes(batch, batch.answers)
         scores = (chances.detach() * batch.answers.asked[:, 0]).sum(1, keepdim=True).float()
         found = {"scores": scores, "choice": asked_only(chosen, batch.answers), "token_gradients": slopes}
         more = want - {"token_gradients"}
         rest = super()._run(encoded, changes, more, targets) if more else {}
         return {name: tensor.cpu().numpy() for name, tensor in found.items()} | rest
+
+    def _token_slopes(
+        self, batch: Batch, answers: Answers
+    ) -> tuple[Float[Tensor, "rows length"], Int[Tensor, "rows length"], Float[Tensor, "rows tokens asked"]]:
+        """(log-probability and the model's own choice at each token, Σ |g| of each asked token's logit)."""
+        kept = Kept()
+        with torch.enable_grad(), fast_products():
+            logits, chances, chosen = self._asked_about(batch, answers, frozenset({"gradient"}), kept)
+            return chances, chosen, token_gradients(logits, answers, kept.leaves[0])
 
     def _asked_about(
         self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept
