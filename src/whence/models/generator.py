@@ -13,7 +13,7 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,6 +91,7 @@ class Generator(TorchPort):
             [storable(r.text) for r in shown], return_offsets_mapping=True, padding=False, truncation=limit is not None,
             max_length=limit,
         )  # fmt: skip
+        candidate = cache(partial(self.candidate, template))  # examples share many, if not all
         found = []
         for i, (example, rendered) in enumerate(zip(examples, shown, strict=True)):
             ids, names = np.array(batch["input_ids"][i], dtype=np.int64), tuple(rendered.fields)
@@ -103,7 +104,7 @@ class Generator(TorchPort):
                 raise BadInput(f"example '{example.id}': its prompt is longer than the {limit} tokens that {self.name} reads")
             word, carrier = match_words(spans, field, offsets, full)
             texts_of = template.candidates(example, self.labels) if template.says_label else ()
-            answers = tuple(self.candidate(template, text) for text in texts_of)
+            answers = tuple(candidate(text) for text in texts_of)
             told = replace(example, texts=texts)
             found.append(Encoded(told, names, spans, ids, None, field, word, carrier, answers))
         return found
