@@ -21,6 +21,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 ROUND = 32
+"""Rows of a product are rounded up to a multiple of this where there would be many sizes."""
 
 
 def fast_products() -> AbstractContextManager[Any]:
