@@ -13,7 +13,7 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,6 +91,7 @@ class Generator(TorchPort):
             [storable(r.text) for r in shown], return_offsets_mapping=True, padding=False, truncation=limit is not None,
             max_length=limit,
         )  # fmt: skip
+        candidate = cache(partial(self.candidate, template))  # examples share many, if not all
         found = []
         for i, (example, rendered) in enumerate(zip(examples, shown, strict=True)):
             ids, names = np.array(batch["input_ids"][i], dtype=np.int64), tuple(rendered.fields)
@@ -103,7 +104,7 @@ class Generator(TorchPort):
                 raise BadInput(f"example '{example.id}': its prompt is longer than the {limit} tokens that {self.name} reads")
             word, carrier = match_words(spans, field, offsets, full)
             texts_of = template.candidates(example, self.labels) if template.says_label else ()
-            answers = tuple(self.candidate(template, text) for text in texts_of)
+            answers = tuple(candidate(text) for text in texts_of)
             told = replace(example, texts=texts)
             found.append(Encoded(told, names, spans, ids, None, field, word, carrier, answers))
         return found
@@ -194,17 +195,24 @@ class Generator(TorchPort):
         """Gradients of many tokens are taken of one forward pass, which also gives what every pass over texts gives."""
         if "token_gradients" not in want:
             return super()._run(encoded, changes, want, targets)
-        batch, kept = self._collate(encoded, changes, targets), Kept()
+        batch = self._collate(encoded, changes, targets)
         assert batch.answers is not None
-        with evaluating(self.model), torch.enable_grad(), fast_products():
-            with self._naming_wordless(encoded):
-                logits, chances, chosen = self._asked_about(batch, batch.answers, frozenset({"gradient"}), kept)
-            slopes = token_gradients(logits, batch.answers, kept.leaves[0])
+        with evaluating(self.model), self._naming_wordless(encoded):
+            chances, chosen, slopes = self._token_slopes(batch, batch.answers)
         scores = (chances.detach() * batch.answers.asked[:, 0]).sum(1, keepdim=True).float()
         found = {"scores": scores, "choice": asked_only(chosen, batch.answers), "token_gradients": slopes}
         more = want - {"token_gradients"}
         rest = super()._run(encoded, changes, more, targets) if more else {}
         return {name: tensor.cpu().numpy() for name, tensor in found.items()} | rest
+
+    def _token_slopes(
+        self, batch: Batch, answers: Answers
+    ) -> tuple[Float[Tensor, "rows length"], Int[Tensor, "rows length"], Float[Tensor, "rows tokens asked"]]:
+        """(log-probability and the model's own choice at each token, Σ |g| of each asked token's logit)."""
+        kept = Kept()
+        with torch.enable_grad(), fast_products():
+            logits, chances, chosen = self._asked_about(batch, answers, frozenset({"gradient"}), kept)
+            return chances, chosen, token_gradients(logits, answers, kept.leaves[0])
 
     def _asked_about(
         self, batch: Batch, answers: Answers, want: frozenset[str], kept: Kept

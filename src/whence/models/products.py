@@ -20,10 +20,29 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+ROUND = 32
+"""Rows of a product are rounded up to a multiple of this where there would be many sizes."""
+
 
 def fast_products() -> AbstractContextManager[Any]:
     """For passes of which gradients are taken with respect to inputs alone: those of weights are not computed."""
     return _Products() if _pays() else nullcontext()
+
+
+def product_of(like: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+    """(x, weight) → x·weightᵀ for whole matrices like this one, of which no gradient is taken. Chosen once: a look at each
+    would take as long as a small product."""
+    return _rounded_product if _pays() and _plain((like, like)) else functional.linear
+
+
+def _rounded_product(x: Tensor, weight: Tensor) -> Tensor:
+    """oneDNN writes code for each new number of rows, which takes longer than a small product. There must be few of them."""
+    rows = len(x)
+    if rows % ROUND:
+        padded = x.new_zeros(-(-rows // ROUND) * ROUND, x.shape[1])
+        padded[:rows] = x
+        x = padded
+    return _product(x, weight, None)[:rows]
 
 
 @cache

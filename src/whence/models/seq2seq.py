@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from torch import Tensor, nn
+from transformers import T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
 from whence.errors import BadInput
@@ -20,8 +21,11 @@ from whence.models.attention import Tap, tapped
 from whence.models.batch import Answers, Batch
 from whence.models.generator import Generator
 from whence.models.intervention import UNCHANGED, Intervention
+from whence.models.products import fast_products
 from whence.models.reading import Kept, Looked, Pooled, evaluating
 from whence.models.sites import cross_attention
+from whence.models.t5_slopes import noting, token_slopes
+from whence.models.token_gradients import below_the_head, own_logits
 from whence.models.torch_port import LONG
 
 
@@ -130,6 +134,40 @@ class Seq2Seq(Generator):
         )
         return output.logits[:, -length:]
 
+    @cached_property
+    def by_hand(self) -> bool:
+        """Whether gradients of written tokens that are worked out by hand are the model's own, tried out."""
+        if type(self.model) is not T5ForConditionalGeneration or self.model.dtype != torch.float32:
+            return False
+        [long] = self.encode([self._probe(LONG)])
+        batch = self._collate([long], [UNCHANGED], [self._probe_target])
+        assert batch.answers is not None
+        with evaluating(self.model):
+            expected, found = super()._token_slopes(batch, batch.answers)[2], self._slopes_by_hand(batch, batch.answers)
+        return found is not None and torch.allclose(found[2], expected, rtol=1e-3, atol=1e-3 * float(expected.max()))
+
+    def _token_slopes(self, batch: Batch, answers: Answers) -> tuple[Tensor, Tensor, Tensor]:
+        found = self._slopes_by_hand(batch, answers) if not _hooked(self.model) and self.by_hand else None
+        return found or super()._token_slopes(batch, answers)
+
+    @torch.no_grad()
+    def _slopes_by_hand(self, batch: Batch, answers: Answers) -> tuple[Tensor, Tensor, Tensor] | None:
+        """None where a logit is not its state times the token's own row of the output table."""
+        ids, asked, head = answers.ids[:, 0], answers.asked[:, 0], self.model.get_output_embeddings()
+        with noting(self.model) as noted, below_the_head(self.model) as seen, fast_products():
+            logits = self._answered(batch, answers, frozenset(), Kept())
+        plain = logits.gather(2, ids[..., None])[..., 0]
+        own = own_logits(self.model, seen, ids, plain)
+        if own is plain:
+            return None
+        scale = self.model.config.d_model**-0.5 if self.model.config.scale_decoder_outputs else 1.0
+        before = len(self.forced)  # places of the decoder from which no token of the text is written
+        starts = nn.functional.pad(head.weight[ids] * scale, (0, 0, before, 0))
+        places = [torch.nonzero(row)[:, 0] + before for row in asked]
+        lengths = batch.attention_mask.sum(1).tolist()
+        slopes = token_slopes(self.model, noted, starts, lengths, places, batch.input_ids.shape[1])
+        return own.float() - logits.float().logsumexp(-1), logits.argmax(-1), slopes
+
     def _writer(self, batch: Batch) -> Callable[[Tensor | None], Tensor]:
         source = BaseModelOutput(last_hidden_state=self._read(batch, frozenset(), Kept()))
         begin = torch.tensor([[self.start, *self.forced]], device=self.device).expand(len(batch.input_ids), -1)
@@ -146,3 +184,8 @@ class Seq2Seq(Generator):
             return output.logits[:, -1]
 
         return step
+
+
+def _hooked(model: nn.Module) -> bool:
+    """Whether somebody changes what its layers compute."""
+    return any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())

@@ -8,6 +8,8 @@ Norms are taken for each token before anything is summed, so one backward pass o
 
 The last step back, from all logits to the state below them, is left out: a logit is the state times the token's own row of the
 output table, so its slope there is that row. (In T5 the table has 32,128 rows, of which 32,127 would be multiplied by zero.)
+
+This is the way of every model but T5, whose backward pass is written out by hand (t5_slopes.py).
 """
 
 from collections.abc import Iterator

@@ -52,12 +52,12 @@ def fields_of(pattern: str) -> tuple[str, ...]:
 
 def filled(pattern: str, value: Callable[[str], str | Rendered]) -> Rendered:
     """The pattern with `value(field)` in the place of each field; of a rendered value, its own fields are kept."""
-    done = Rendered("", {})
+    text, fields = "", dict[str, Span]()
     for literal, field in slots_of(pattern):
-        done = Rendered(done.text + literal, done.fields)
+        text += literal
         if field is not None:
             given = value(field)
             part = Rendered(given, {field: (0, len(given))}) if isinstance(given, str) else given
-            part = part.after(done.text)
-            done = Rendered(part.text, {**done.fields, **part.fields})
-    return done
+            fields |= {name: (a + len(text), b + len(text)) for name, (a, b) in part.fields.items()}
+            text += part.text
+    return Rendered(text, fields)
