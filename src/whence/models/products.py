@@ -97,18 +97,5 @@ class _Linear(torch.autograd.Function):
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    _rows_of_one_product()
     product: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
     return product
-
-
-@cache
-def _rows_of_one_product() -> None:
-    """Backward passes that torch takes together (`is_grads_batched`) are more rows of one product. Without being told, torch
-    would multiply them one after the other."""
-
-    def together(_: Any, dims: tuple[int | None, ...], x: Tensor, *others: Any) -> tuple[Tensor, int]:
-        assert dims[0] is not None, "slopes alone come several at once"
-        return torch.ops.mkldnn._linear_pointwise(x.movedim(dims[0], 0), *others), 0
-
-    torch.library.register_vmap("mkldnn::_linear_pointwise", together)
