@@ -47,27 +47,7 @@ class WordModel(PreTrainedModel):
         self.embeddings = value
 
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.LSTM):
-            for name, parameter in module.named_parameters():
-                if "weight_hh" in name:
-                    nn.init.orthogonal_(parameter)
-                elif "weight_ih" in name:
-                    nn.init.xavier_uniform_(parameter)
-                else:  # gates are ordered input, forget, cell, output; b_ih and b_hh add up to a forget bias of 1
-                    nn.init.zeros_(parameter)
-                    if "bias_ih" in name:
-                        parameter.data[module.hidden_size : 2 * module.hidden_size] = 1.0
-        elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight)  # a small spread keeps co-attention models from learning which words differ
-            if module.padding_idx is not None:
-                module.weight.data[module.padding_idx] = 0.0
-        elif isinstance(module, AttentionPool):
-            for parameter in module.parameters(recurse=False):
-                nn.init.normal_(parameter, std=parameter.shape[0] ** -0.5)
+        start_layer(module)
 
     def start_from(self, vectors: Vectors, vocabulary: dict[str, int]) -> int:
         """Copy pretrained vectors for the words that have one; returns how many."""
@@ -78,6 +58,31 @@ class WordModel(PreTrainedModel):
             self.embeddings.weight.data *= known.std()  # words without a vector are drawn at the same spread
             self.embeddings.weight.data[rows] = known
         return len(found)
+
+
+def start_layer(module: nn.Module) -> None:
+    """The weights with which a layer of ours begins."""
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.LSTM):
+        for name, parameter in module.named_parameters():
+            if "weight_hh" in name:
+                nn.init.orthogonal_(parameter)
+            elif "weight_ih" in name:
+                nn.init.xavier_uniform_(parameter)
+            else:  # gates are ordered input, forget, cell, output; b_ih and b_hh add up to a forget bias of 1
+                nn.init.zeros_(parameter)
+                if "bias_ih" in name:
+                    parameter.data[module.hidden_size : 2 * module.hidden_size] = 1.0
+    elif isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight)  # a small spread keeps co-attention models from learning which words differ
+        if module.padding_idx is not None:
+            module.weight.data[module.padding_idx] = 0.0
+    elif isinstance(module, AttentionPool):
+        for parameter in module.parameters(recurse=False):
+            nn.init.normal_(parameter, std=parameter.shape[0] ** -0.5)
 
 
 def masked_softmax(scores: Tensor, mask: Bool[Tensor, "..."], dim: int = -1) -> Tensor:

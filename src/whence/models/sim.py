@@ -18,6 +18,8 @@ In both cases nothing recurs through the decoder, and all steps run at once. `ow
 which the decoder is fed the expected embedding of its own last token instead of the right token (scheduled feeding). In the
 first `early_steps` training batches every step reads l_0 in place of l_{t−1}, so that all run at once (`sweep`); later batches,
 and everything but training, follow the recurrence. `label_heads`: how l_0 reads the encoder's states (sim_labels.py).
+`label_from_input=False` (ours): l_0 = 0, so that all of the label comes from the steps of the explanation; what would have
+been l_0 is then a guess, which training may ask for so that the encoder learns (`first_label_weight`), and which nothing reads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,12 +47,12 @@ class SimConfig(PreTrainedConfig):
 
     def __init__(
         self, base: dict[str, Any] | None = None, choices: bool = False, label_to_text: bool = True, text_to_label: bool = True,
-        label_heads: int = 0, own_words: float = 0.0, early_steps: int = 0, longest: int = 60,
+        label_from_input: bool = True, label_heads: int = 0, own_words: float = 0.0, early_steps: int = 0, longest: int = 60,
         template: dict[str, str] | None = None, parts: Sequence[str] = (), **kwargs: Any,
     ) -> None:  # fmt: skip
         self.base, self.choices, self.label_to_text, self.text_to_label = base or {}, choices, label_to_text, text_to_label
         self.early_steps, self.own_words, self.longest, self.template = early_steps, own_words, longest, template
-        self.label_heads, self.parts = label_heads, list(parts)
+        self.label_from_input, self.label_heads, self.parts = label_from_input, label_heads, list(parts)
         super().__init__(**{"is_encoder_decoder": True, **kwargs})
 
 
@@ -64,6 +66,8 @@ class Decoding:
     states: list[Float[Tensor, "batch labels"]]
     """The label state: from the encoder, then after each step."""
     cached: bool
+    guess: Float[Tensor, "batch labels"] | None = None
+    """What the encoder says, where the label state does not begin there."""
     cache: Any = None
 
 
@@ -71,6 +75,8 @@ class Decoding:
 class SimOutput:
     logits: Float[Tensor, "batch steps vocabulary"]
     states: Float[Tensor, "batch steps+1 labels"] = field(repr=False)
+    guess: Float[Tensor, "batch labels"] | None = None
+    """As in `Decoding`."""
 
 
 class Sim(PreTrainedModel):
@@ -131,7 +137,10 @@ class Sim(PreTrainedModel):
     ) -> Decoding:
         """From the encoder's states. `places`: which tokens belong to which choice."""
         choices = choice_states(source, places)
-        return Decoding(source, mask, choices, [self.labels.start(source, mask.bool(), choices)], cached)
+        first = self.labels.start(source, mask.bool(), choices)
+        if self.config.label_from_input:
+            return Decoding(source, mask, choices, [first], cached)
+        return Decoding(source, mask, choices, [torch.zeros_like(first)], cached, first)
 
     def advance(self, now: Decoding, words: Float[Tensor, "batch steps size"]) -> Float[Tensor, "batch steps size"]:
         """Reads the next tokens; more than one only where nothing recurs."""
@@ -172,7 +181,7 @@ class Sim(PreTrainedModel):
         """The tokens are known: label state and token logits of all steps."""
         parts = words.split(1 if self.recurrent else words.shape[1], 1)
         outputs = torch.cat([self.advance(now, part) for part in parts], 1)
-        return SimOutput(self.head(outputs, now), torch.stack(now.states, 1))
+        return SimOutput(self.head(outputs, now), torch.stack(now.states, 1), now.guess)
 
     def sweep(self, now: Decoding, words: Float[Tensor, "batch steps size"]) -> SimOutput:
         """All steps at once, each reading l_0 in place of l_{t−1}: the first sweep towards the recurrence's fixed point."""
@@ -188,7 +197,7 @@ class Sim(PreTrainedModel):
             several = None if now.choices is None else now.choices.repeat_interleave(steps, 0)
             added = share * self.labels.change(outputs.flatten(0, 1), several).unflatten(0, outputs.shape[:2])
             states = torch.cat([first[:, None], first[:, None] + added.cumsum(1)], 1)
-        return SimOutput(self.head(outputs, now), states)
+        return SimOutput(self.head(outputs, now), states, now.guess)
 
     def wander(self, now: Decoding, start: Float[Tensor, "batch 1 size"], steps: int, hard: bool = False) -> SimOutput:
         """Fed the expected embedding of its own last token, or with `hard` that of the best one (straight-through)."""
@@ -196,7 +205,7 @@ class Sim(PreTrainedModel):
         for _ in range(steps):
             found.append(self.head(self.advance(now, words), now))
             words = own_distribution(found[-1], hard) @ table
-        return SimOutput(torch.cat(found, 1), torch.stack(now.states, 1))
+        return SimOutput(torch.cat(found, 1), torch.stack(now.states, 1), now.guess)
 
     def forward(
         self,

@@ -2,10 +2,11 @@
 
 whence train --task joint --model sim --option base=small_t5
 
-base           small_t5, copying_t5, warm, or the folder or hub id of any Hugging Face encoder–decoder (text_models.py); its
-               own options go beside it, as in --option base=warm --option encoder=FOLDER
+base           small_t5, copying_t5, aligning_t5, warm, or the folder or hub id of any Hugging Face encoder–decoder
+               (text_models.py); its own options go beside it, as in --option base=warm --option encoder=FOLDER
 label_to_text  false: the decoder does not read the label state ("w/o inference in SIM")
 text_to_label  false: the label state stays what the encoder says ("w/o interpretation in SIM"); both false: no fusion at all
+label_from_input  false: the label begins undecided, and comes from the steps of the explanation alone
 own_words      share of training batches in which the decoder is fed what it would write itself
 early_steps    training batches at the start in which every step reads the first label state: all at once, and so faster
 label_heads    heads through which the first label state reads all of the encoder's states; 0: its first state alone
@@ -25,7 +26,8 @@ from whence.models.text_tokenizer import build_text_tokenizer
 
 SIM, INFERSENT = "sim", "infersent"
 OWN: dict[str, Any] = {
-    "label_to_text": bool, "text_to_label": bool, "label_heads": int, "own_words": float, "early_steps": int, "longest": int,
+    "label_to_text": bool, "text_to_label": bool, "label_from_input": bool, "label_heads": int, "own_words": float,
+    "early_steps": int, "longest": int,
 }  # fmt: skip
 OPTIONS: dict[str, Any] = {"base": str, **OWN, **{name: kind for base in BASES.values() for name, kind in base.items()}}
 SENTENCES: dict[str, Any] = {
@@ -67,6 +69,8 @@ def _sim(
     own = {name: value for name, value in options.items() if name in OWN}
     if not 0 <= own.get("own_words", 0) <= 1:
         raise BadInput(f"option 'own_words' is {own['own_words']}; expected a share from 0 to 1")
+    if not own.get("label_from_input", True) and not own.get("text_to_label", True):
+        raise BadInput("label_from_input=false and text_to_label=false leave nothing that decides the label")
     if choices and own.get("label_heads"):
         raise BadInput("option 'label_heads' is for fixed labels; choices are scored by the states of their own words")
     below = {name: value for name, value in options.items() if name not in (*OWN, "base")}

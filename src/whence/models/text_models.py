@@ -2,6 +2,7 @@
 
 small_t5     T5 (encoder and decoder of 2 layers of 64) over a word-level tokenizer, for planted corpora and tests
 copying_t5   the same, ready to compare two sentences and to name the words that differ (copying_t5.py)
+aligning_t5  the same, and its encoder aligns the sentences of a text (aligning_t5.py)
 small_gpt2   GPT-2 (3 layers of 128) over the same, for planted corpora and tests
 warm         encoder–decoder that starts from a BERT encoder: --option encoder=FOLDER (warm_start.py)
 NAME         folder or hub id of any Hugging Face sequence-to-sequence or causal model: t5-base, facebook/bart-base, …
@@ -23,6 +24,7 @@ from transformers import (
 )
 
 from whence.errors import BadInput, unknown
+from whence.models.aligning_t5 import aligning_t5
 from whence.models.copying_t5 import copying_t5
 from whence.models.small_t5 import small_t5
 from whence.models.text_tokenizer import build_text_tokenizer
@@ -52,6 +54,12 @@ def _copying_t5(texts: Iterable[str], options: dict[str, Any]) -> Built:
     tokenizer = build_text_tokenizer(texts, min_count=options.get("min_count", 1))
     size, layers, dropout = options.get("hidden_size", 128), options.get("layers", 2), options.get("dropout", 0.0)
     return copying_t5(tokenizer, size, layers, dropout), tokenizer
+
+
+def _aligning_t5(texts: Iterable[str], options: dict[str, Any]) -> Built:
+    tokenizer = build_text_tokenizer(texts, min_count=options.get("min_count", 1))
+    size, layers, dropout = options.get("hidden_size", 128), options.get("layers", 2), options.get("dropout", 0.0)
+    return aligning_t5(tokenizer, size, layers, dropout), tokenizer
 
 
 def _small_gpt2(texts: Iterable[str], options: dict[str, Any]) -> Built:
@@ -104,12 +112,14 @@ _SMALL: dict[str, Any] = {"hidden_size": int, "layers": int, "dropout": float, "
 OPTIONS: dict[str, dict[str, Any]] = {
     "small_t5": _SMALL,
     "copying_t5": _SMALL,
+    "aligning_t5": _SMALL,
     "small_gpt2": _SMALL,
     "warm": {"encoder": str, "decoder_layers": int, "trim": bool},
 }
 BUILDERS: dict[str, Callable[[Iterable[str], dict[str, Any]], Built]] = {
     "small_t5": _small_t5,
     "copying_t5": _copying_t5,
+    "aligning_t5": _aligning_t5,
     "small_gpt2": _small_gpt2,
     "warm": _warm,
 }

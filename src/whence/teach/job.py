@@ -59,6 +59,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
     "encoder": _FROM_SCRATCH,
     "small_t5": _SMALL_WRITER,
     "copying_t5": {**_SMALL_WRITER, "learning_rate": 1e-3},
+    "aligning_t5": {**_SMALL_WRITER, "learning_rate": 1e-3},
     "small_gpt2": _SMALL_WRITER,
     INFERSENT: {**_FROM_SCRATCH, "learning_rate": 2e-3, "options": {"label_and_text": {"label_weight": 1.5}}},
     SIM: {**_FROM_SCRATCH, "learning_rate": 3e-3, "epochs": 6, "weight_decay": 0.0},

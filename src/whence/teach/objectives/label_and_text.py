@@ -1,6 +1,6 @@
 """The likelihood of label and explanation together (Liu et al. 2022; the released code's loss of the forward network).
 
-  L = Σ_k CE_ε(token k) / number of tokens  +  λ · CE(l_T, label)  +  λ₀ · CE(l_0, label)  +  λ₁ · mean_t CE(l_t, label)
+  L = Σ_k CE_ε(token k) / number of tokens  +  λ · CE(l_T, label)  +  λ₀ · CE(guess, label)  +  λ₁ · mean_t CE(l_t, label)
 
 CE_ε is smoothed by `label_smoothing`, l_T is the label state after the end of the explanation, l_0 what the encoder says. The
 paper's own: λ = 1, λ₀ = λ₁ = 0, ε = 0.1 (the released code has a switch for λ₀, and names one for λ₁ that it does not use).
@@ -21,7 +21,7 @@ def label_and_text(
             step.token_logits.transpose(1, 2), step.targets, label_smoothing=label_smoothing
         ) + label_weight * nn.functional.cross_entropy(step.label_logits, step.labels)
         if first_label_weight:
-            loss = loss + first_label_weight * nn.functional.cross_entropy(step.label_states[:, 0], step.labels)
+            loss = loss + first_label_weight * nn.functional.cross_entropy(step.guess, step.labels)
         if every_label_weight:
             loss = loss + every_label_weight * _every(step)
         return loss

@@ -68,7 +68,9 @@ class JointStep(TextStep):
     """One step of a model that decides while it explains; its target text is the explanation alone."""
 
     label_states: Float[Tensor, "batch steps labels"]
-    """Logits: what the encoder says, then after each token."""
+    """Logits: at the beginning, then after each token."""
+    guess: Float[Tensor, "batch labels"]
+    """What the encoder says, whether the label state begins there or not."""
     label_logits: Float[Tensor, "batch labels"]
     """The state after the end of each row's own explanation."""
     labels: Int[Tensor, " batch"]

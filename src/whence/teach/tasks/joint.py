@@ -42,7 +42,8 @@ class JointSplit(TextSplit):
         final = output.states[torch.arange(len(rows), device=lengths.device), lengths]
         gold = torch.tensor([pair.gold for pair in pairs], device=lengths.device)
         nothing = torch.zeros_like(targets, dtype=torch.bool)  # no token of the target says the label
-        return JointStep(list(rows), targets, nothing, output.logits, output.states, final, gold, batch, source)
+        guess = output.states[:, 0] if output.guess is None else output.guess
+        return JointStep(list(rows), targets, nothing, output.logits, output.states, guess, final, gold, batch, source)
 
 
 class Joint(Text2Text):
