@@ -68,7 +68,7 @@ class AligningT5(T5ForConditionalGeneration):
 
     def __init__(self, config: AligningT5Config) -> None:
         super().__init__(config)
-        self.encoder = AligningStack(self.encoder.config)
+        self.encoder = AligningStack(self.get_encoder().config)
         self.post_init()
 
 
