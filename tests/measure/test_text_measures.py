@@ -4,6 +4,7 @@ import itertools
 import math
 import os
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from whence.measure.text.evolution import deciding_tokens, movement, movement_sh
 from whence.measure.text.language_model import END, START, UNKNOWN, KneserNey, perplexity_of, text_model
 from whence.measure.text.repetition import inter_repetition, repetition_difference
 from whence.measure.text.similarity import cosine, learned_vectors
+from whence.measure.text.telling import Reader
 from whence.measure.text.tokens import spaced, treebank
 
 DATA = Path(os.environ.get("WHENCE_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
@@ -178,6 +180,20 @@ def test_movement_is_total_variation_and_its_share_is_pooled() -> None:
     assert found.gain.value == pytest.approx(found.share.value - found.chance)
     assert (found.texts, found.left_out) == (2, 2)
     assert movement_share([np.zeros(3)], [np.array([True, False, False])]) is None
+
+
+def test_telling_words_move_a_reader_of_explanations_alone() -> None:
+    things = [f"thing{i}" for i in range(200)]
+    told = [(f"A {a} is {'not ' * no}a {b}.", no) for a, b in pairwise(things) for no in (0, 1)] * 2
+    reader = Reader(told, 2)
+    assert reader.common == {"a", "is", "not", "."}
+    text = "A dancer is not a fox."
+    n = len(told) // 2
+    sure = (n + 1) / (n + 2)  # each label once more than seen
+    assert reader.moves(text) == pytest.approx([0, 0, 0, sure - 0.5, 0, 0, 0])
+    assert reader.moves("A dancer is a fox. No!")[3] == pytest.approx(sure - 0.5)
+    assert reader.moves("A dancer is a fox. No!")[4:].tolist() == [0, 0, 0, 0], "nothing is learned past a known beginning"
+    assert reader.telling_tokens(["A", " danc", "er", " is", " n", "ot", " a", " fox", "."]).nonzero()[0].tolist() == [4, 5]
 
 
 def test_movement_at_random_is_chance_and_planted_movement_is_found() -> None:

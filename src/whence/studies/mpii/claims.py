@@ -15,7 +15,7 @@ from whence.studies.kit.verdicts import FAILS, HOLDS, UNDECIDED, above, below, e
 from whence.studies.mpii.found import Found
 from whence.studies.mpii.models import CAGE, title
 from whence.studies.mpii.pieces import NOT_RUN, TOKENS
-from whence.studies.mpii.tables import MEASURES, exchange_values, moved, values
+from whence.studies.mpii.tables import MEASURES, MOVED_AT, exchange_values, moved, values
 from whence.studies.study import Claim, Earlier, Verdict
 
 PLANTED = ("scenes", "choices")
@@ -62,7 +62,7 @@ def _own(found: Found, corpus: str) -> list[Claim]:
         if corpus in PLANTED:
             made += [_reached(found, corpus, "right", LABELS, "labels are right"),
                      _reached(found, corpus, "exact", EXACT, "explanations are exactly the planted ones")]  # fmt: skip
-        made.append(_moves(found, corpus))
+        made += [one for one in (_moves(found, corpus, at) for at in MOVED_AT) if one is not None]
     if corpus in PLANTED and corpus in found.critics:
         made.append(_told_apart(found, corpus))
     tested = [found.associated[corpus, row]["bond"] for row in ("sim", "baseline") if (corpus, row) in found.associated]
@@ -142,11 +142,17 @@ def _reached(found: Found, corpus: str, column: str, bound: float, text: str) ->
                  f"{reached.value:.3f} ({reached.low:.3f} to {reached.high:.3f}) of {len(runs[0])} test examples.")  # fmt: skip
 
 
-def _moves(found: Found, corpus: str) -> Claim:
-    share = moved(found.written[corpus, "sim"])
-    text = f"{TITLES[corpus]}: SIM's label moves at the words that decide, more than at random places (our test)."
+WHERE = {
+    "deciding": "at the words that decide, more than at random places",
+    "telling": "at the words that tell it to a reader of explanations alone, more than at random places",
+}
+
+
+def _moves(found: Found, corpus: str, at: str) -> Claim | None:
+    share = moved(found.written[corpus, "sim"], at)
+    text = f"{TITLES[corpus]}: SIM's label moves {WHERE[at]} (our test)."
     if share is None:
-        return Claim(text, UNDECIDED, "The label does not move while SIM explains.")
+        return None if at == "telling" else Claim(text, UNDECIDED, "The label does not move while SIM explains.")
     evidence = (
         f"{share.share.value:.1%} of the movement falls on them, {share.chance:.1%} at random; difference "
         f"{signed(share.gain)}, p = {share.p:.3g}."

@@ -23,6 +23,7 @@ from whence.measure.text.evolution import deciding_tokens, movement
 from whence.measure.text.label_state import exchanged
 from whence.measure.text.language_model import KneserNey, text_model
 from whence.measure.text.similarity import Vectors, cosine, learned_vectors
+from whence.measure.text.telling import Reader
 from whence.measure.text.tokens import Tokens, spaced, treebank
 from whence.models import SimPort
 from whence.models.vectors import read_vectors
@@ -58,7 +59,7 @@ def write(subject: Subject) -> Rows:
     labels, rationales = _said(subject, examples)
     found = _scored(subject, examples, labels, [r.text for r in rationales])
     for row, example, rationale in zip(found, examples, rationales, strict=True):
-        row |= _evolved(example, rationale)
+        row |= _evolved(example, rationale, _reader(_key(subject)))
     return found
 
 
@@ -98,14 +99,17 @@ def _scored(subject: Subject, examples: Sequence[Example], labels: Sequence[str 
     ]  # fmt: skip
 
 
-def _evolved(example: Example, rationale: Rationale) -> dict[str, Any]:
-    """After each token of the explanation and after its end: how far the label moved, and which tokens say a deciding word."""
+def _evolved(example: Example, rationale: Rationale, reader: Reader | None) -> dict[str, Any]:
+    """After each token of the explanation and after its end: how far the label moved, and which tokens say a deciding word, or
+    one that tells the label to the reader of explanations alone."""
     count = max(0, len(rationale.evolution) - 2)
     tokens = rationale.tokens[len(rationale.tokens) - count :]
     moves = movement(np.array(rationale.evolution)) if rationale.evolution else np.zeros(0)
     marked = deciding_tokens(tokens, _deciding(example))
+    telling = [] if reader is None else [*map(float, reader.telling_tokens(tokens)), 0.0]
     return {
         "tokens": [*tokens, "(end)"], "moves": moves.tolist(), "deciding": [*map(float, marked), 0.0],
+        "telling": telling,
         "states": np.array(rationale.evolution).ravel().tolist(), "names": list(rationale.probabilities),
     }  # fmt: skip
 
@@ -175,6 +179,16 @@ def _key(subject: Subject) -> str:
 def _language_model(key: str) -> KneserNey:
     subject = Subject.model_validate_json(key)
     return text_model(_training_texts(subject), TOKENS[subject.task.tokens], subject.settings.order)
+
+
+@lru_cache(maxsize=2)
+def _reader(key: str) -> Reader | None:
+    """Of questions there is none: their labels are places of choices, which no explanation names."""
+    corpus = Subject.model_validate_json(key).whole()
+    if corpus.task == "choice":
+        return None
+    told = [(e.explanations[0], corpus.labels.index(e.label)) for e in corpus.load("train") if e.explanations and e.label]
+    return Reader(told, len(corpus.labels))
 
 
 @lru_cache(maxsize=2)

@@ -102,23 +102,30 @@ def table_3(found: Found) -> TableRows:
                    "paper": published(known, row), "seeds": len(runs), "texts": len(score)}  # fmt: skip
 
 
-def moved(runs: Sequence[Rows]) -> Movement | None:
-    """Of all seeds together."""
-    rows = [row for run in runs for row in run if row.get("moves")]
-    return movement_share([np.array(r["moves"]) for r in rows], [np.array(r["deciding"], dtype=bool) for r in rows])
+MOVED_AT = ("deciding", "telling")
 
 
-@table("evolution", "When does the label move?", "corpus, model, ours, chance, p, movement, texts, left out")
+def moved(runs: Sequence[Rows], at: str = "deciding") -> Movement | None:
+    """Of all seeds together; `at` deciding words, or at telling ones."""
+    rows = [row for run in runs for row in run if row.get("moves") and row.get(at)]
+    return movement_share([np.array(r["moves"]) for r in rows], [np.array(r[at], dtype=bool) for r in rows])
+
+
+@table("evolution", "When does the label move?", "corpus, model, words, ours, chance, p, movement, texts, left out")
 def evolution(found: Found) -> TableRows:
-    """Share of the label distribution's movement (total variation between one token and the next) that falls on the words
-    that decide, beside the share that random places would get; p: movements shuffled within a text. Movement: its mean sum
-    in a text. Left out: texts in which nothing moves, or no word or every word decides."""
+    """Share of the label distribution's movement (total variation between one token and the next) that falls on some words,
+    beside the share that random places would get; p: movements shuffled within a text. Words that decide: those of the input
+    on which the label turns ("swan" in "A swan is not a heron."). Words that tell: those of the explanation that give the label
+    away to a reader of explanations alone ("not"). Movement: its mean sum in a text. Left out: texts in which nothing moves,
+    or no such word or no other is."""
     for (corpus, row), runs in found.written.items():
-        share = None if row == PEOPLE else moved(runs)
-        if share is not None:
-            total = float(np.mean([sum(one["moves"]) for run in runs for one in run]))
-            yield {"corpus": TITLES[corpus], "model": title(row), **shown_row(share.share), "chance": share.chance,
-                   "p": share.p, "movement": total, "texts": share.texts, "left out": share.left_out}  # fmt: skip
+        for at in MOVED_AT:
+            share = None if row == PEOPLE else moved(runs, at)
+            if share is not None:
+                total = float(np.mean([sum(one["moves"]) for run in runs for one in run]))
+                yield {"corpus": TITLES[corpus], "model": title(row), "words": at, **shown_row(share.share),
+                       "chance": share.chance, "p": share.p, "movement": total, "texts": share.texts,
+                       "left out": share.left_out}  # fmt: skip
 
 
 @table("association", "Are explanations of SIM bound to its labels?",
