@@ -102,8 +102,7 @@ def _smoke() -> AssociationSettings:
     roar = Roar(train=4000, dev=50, test=200, percents=(20,), methods=("input_x_gradient",), training={"epochs": 3})
     choices = Task(
         templates="cose", architecture="copying_t5", dev=100, test=600, joint_seeds=3, constant=True, importance=40,
-        noise=noise, roar=roar, of_variant=easy,
-        training={"epochs": 5, "learning_rate": 1.5e-3, "options": {"token_cross_entropy": {"label_weight": 1.0}}},
+        noise=noise, roar=roar, training={"epochs": 3, "learning_rate": 3e-3}, of_variant=easy,
     )  # fmt: skip
     return AssociationSettings(
         corpora={"choices": choices, "scenes": scenes}, architecture="small_t5", options={"hidden_size": 64},
