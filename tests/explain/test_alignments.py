@@ -142,6 +142,17 @@ def test_bad_calls_are_refused(esim: Classifier, bert: Classifier) -> None:
         explain_alignments(single, encoded, arec)
 
 
+def test_a_gate_of_long_pairs_leaves_the_open_mask() -> None:
+    """Started open (log α = 1), it stays so: the loss is flat at once."""
+    torch.manual_seed(0)
+    model, draw = MODELS["decomposable"](), np.random.default_rng(0)
+    known = " ".join(text for pair in pairs() for text in pair.texts.values()).split()
+    long = [Example(str(i), {name: " ".join(draw.choice(known, 14)) for name in ("premise", "hypothesis")}) for i in range(64)]
+    gate = trained_gate(model, model.encode(long), GateSettings(hidden=16))
+    found = made(model, ALIGNMENT_METHODS["diffmask"], long, gate=str(gate))
+    assert np.mean([alignment.kept.mean() for alignment in found]) < 0.3
+
+
 def test_a_damaged_file_names_its_row(esim: Classifier, tmp_path: Path) -> None:
     [alignment] = made(esim, ALIGNMENT_METHODS["random"], pairs()[:1])
     row = alignment.to_dict()

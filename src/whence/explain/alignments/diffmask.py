@@ -4,7 +4,7 @@
 
 The FFN has one hidden tanh layer and is trained on training pairs with AREC's losses (objective.py), one sampled mask for each
 pair and step; the model stays frozen. Sub-words: a word's vector is the mean of its pieces. A gate belongs to one model and is
-kept as safetensors (`trained_gate`); explaining is one pass through it. The last layer starts at log α = 1: gates start open.
+kept as safetensors (`trained_gate`); explaining is one pass through it. The last layer starts at log α = 0.
 
 **When it stops.** The papers do not say. Here: when its own loss is flat, that is when for `patience` epochs the mean loss of
 an epoch has not been below 0.99 × the best before (`flat` = 0.01), or after `epochs`. The losses are kept beside the gate.
@@ -30,7 +30,8 @@ from whence.models import Classifier, Encoded
 from whence.run import Runner, Tick, cache_folder, digest, read_json, whole, write_atomically
 from whence.run.masks import Loss, Masked, Slopes
 
-OPEN = 1.0
+START = 0.0
+"""log α of every cell at first. From 1 on, long pairs never leave the open mask: their fidelity is a wall around it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Gate(nn.Module):
         super().__init__()
         self.premise, self.hypothesis = nn.Linear(dim, hidden), nn.Linear(dim, hidden, bias=False)
         self.product, self.out = nn.Linear(dim, hidden, bias=False), nn.Linear(hidden, 1)
-        nn.init.constant_(self.out.bias, OPEN)
+        nn.init.constant_(self.out.bias, START)
 
     def forward(
         self, premise: Float[Tensor, "pairs premise dim"], hypothesis: Float[Tensor, "pairs hypothesis dim"]
@@ -84,7 +85,9 @@ def gate_log_alpha(gate: Gate, classifier: Classifier, encoded: Sequence[Encoded
 def trained_gate(classifier: Classifier, encoded: Sequence[Encoded], settings: GateSettings | None = None) -> Path:
     """The folder of the gate for this model, trained on these pairs now if it is not in the cache."""
     settings = settings or GateSettings()
-    key = {"model": classifier.fingerprint, "pairs": digest([e.example for e in encoded]), **asdict(settings)}
+    key = {
+        "model": classifier.fingerprint, "pairs": digest([e.example for e in encoded]), "start": START, **asdict(settings),
+    }  # fmt: skip
     folder = cache_folder("diffmask", key)
     if not (folder / "gate.json").exists():
         gate, losses = train_gate(Runner(classifier), encoded, settings)
