@@ -129,17 +129,17 @@ def _smoke() -> MpiiSettings:
 
 
 def _small() -> MpiiSettings:
-    critic = Critic(model="encoder", with_dev=True, dev=900, test=1500,
+    critic = Critic(model="encoder", with_dev=True, dev=900, test=1000,
                     training={"epochs": 1, "batch_size": 32, "learning_rate": 1e-4})  # fmt: skip
     esnli = Task(
         template="nli.i-or",
         rows={"baseline": 3, "sim": 3, "critic": 3, "backward": 3, "no_inference": 1, "no_interpretation": 1, "e_infersent": 1},
-        train=8000, dev=500, test=1500, nli_encoder=True, writer_training={"generated": 200},
-        outside={"mnli": "dev_matched", "sick": "test"}, outside_count=500, critic=critic, associated=40, intervened=200,
+        train=4500, dev=500, test=1500, nli_encoder=True, writer_training={"generated": 200},
+        outside={"mnli": "dev_matched", "sick": "test"}, outside_count=300, critic=critic, associated=30, intervened=120,
         shown=3, judged=30,
     )  # fmt: skip
     return MpiiSettings(
-        corpora={"esnli": esnli}, base="warm", afire={"warmup": 100}, written=800,
+        corpora={"esnli": esnli}, base="warm", afire={"warmup": 100}, written=600,
         nli_training={"batch_size": 32, "learning_rate": 1e-4, "epochs": 1},
         training={"generated": 200, "learning_rate": 5e-5, "decoder_learning_rate": 3e-4, "warmup": 0.085, "epochs": 1},
     )  # fmt: skip
