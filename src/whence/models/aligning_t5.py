@@ -1,12 +1,12 @@
-"""A copying T5 whose encoder also aligns the sentences of a text, so that it learns in minutes who does what to whom.
+"""A copying T5 whose encoder also aligns the sentences of a text, so that it can learn who does what to whom.
 
   h  = BiLSTM(s)                                  s: the states of T5's encoder
   h̃_i = Σ_j softmax_j(h_i · h_j) h_j              over the words j of the other sentences
   s' = s + U BiLSTM(relu(W [h; h̃; h − h̃; h ∘ h̃]))
 
 What follows T5's encoder is ESIM's comparison (Chen et al. 2017; esim.py), written back into every word's state. Two sentences
-with the same words say the same if each word finds its partner in the same role. A small T5 from scratch hardly learns that
-(docs/mpii.md); this one does. All else starts as in copying_t5.py. A sentence ends with one of `stops`.
+with the same words say the same if each word finds its partner in the same role. A small T5 from scratch does not learn that;
+how far this one does is in docs/mpii.md. All else starts as in copying_t5.py. A sentence ends with one of `stops`.
 """
 
 from typing import Any

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from whence.data import covered, word_spans
+from whence.data.words import Span
 from whence.measure.statistics import Estimate, bootstrap
 
 PERMUTATIONS = 2000
@@ -42,9 +43,13 @@ def movement(evolution: Float[np.ndarray, "steps+1 labels"]) -> Float[np.ndarray
 def deciding_tokens(tokens: Sequence[str], words: Collection[str]) -> Bool[np.ndarray, " tokens"]:
     """Tokens (which put together are the text) that are, or are part of, one of these words, in any case."""
     text, wanted = "".join(tokens), {word.casefold() for word in words}
+    return tokens_in(tokens, [(a, b) for a, b in word_spans(text) if text[a:b].casefold() in wanted])
+
+
+def tokens_in(tokens: Sequence[str], spans: Sequence[Span]) -> Bool[np.ndarray, " tokens"]:
+    """Tokens (which put together are the text) that share a character with one of these spans of it."""
     ends = np.cumsum([len(token) for token in tokens]).tolist()
-    spans = list(zip([0, *ends], ends, strict=False))
-    return covered(spans, [(a, b) for a, b in word_spans(text) if text[a:b].casefold() in wanted])
+    return covered(list(zip([0, *ends], ends, strict=False)), spans)
 
 
 def movement_share(moves: Sequence[np.ndarray], deciding: Sequence[np.ndarray], seed: int = 0) -> Movement | None:

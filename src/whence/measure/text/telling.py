@@ -16,7 +16,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import Bool, Float
 
-from whence.data import covered, word_spans, words
+from whence.data import word_spans, words
+from whence.measure.text.evolution import tokens_in
 
 COMMON = 0.03
 TELLS = 0.1
@@ -53,6 +54,5 @@ class Reader:
 
     def telling_tokens(self, tokens: Sequence[str]) -> Bool[np.ndarray, " tokens"]:
         """Tokens (which put together are the text) that are, or are part of, a word that tells."""
-        text, ends = "".join(tokens), np.cumsum([len(token) for token in tokens]).tolist()
-        spans = list(zip([0, *ends], ends, strict=False))
-        return covered(spans, [span for span, move in zip(word_spans(text), self.moves(text), strict=True) if move >= TELLS])
+        text = "".join(tokens)
+        return tokens_in(tokens, [s for s, move in zip(word_spans(text), self.moves(text), strict=True) if move >= TELLS])

@@ -2,9 +2,10 @@
 
   L = Σ_k CE_ε(token k) / number of tokens  +  λ · CE(l_T, label)  +  λ₀ · CE(guess, label)  +  λ₁ · mean_t≥b CE(l_t, label)
 
-CE_ε is smoothed by `label_smoothing`, l_T is the label state after the end of the explanation, l_0 what the encoder says. The
-paper's own: λ = 1, λ₀ = λ₁ = 0, ε = 0.1 (the released code has a switch for λ₀, and names one for λ₁ that it does not use).
-While the true explanation is read, l_T is soon right whatever the input says; λ₀ and λ₁ make the model decide by the input.
+CE_ε is smoothed by `label_smoothing`, l_T is the label state after the end of the explanation, the guess what the encoder
+says (l_0, unless the label begins undecided). The paper's own: λ = 1, λ₀ = λ₁ = 0, ε = 0.1 (the released code has a switch for
+λ₀, and names one for λ₁ that it does not use). While the true explanation is read, l_T is soon right whatever the input says;
+λ₀ and λ₁ make the model decide by the input.
 b (`every_label_from`) is the first state that λ₁ asks: with 0 the label is to be known before a word is written, with 2 when
 two tokens are.
 """
