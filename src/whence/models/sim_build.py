@@ -70,7 +70,9 @@ def _sim(
     if not 0 <= own.get("own_words", 0) <= 1:
         raise BadInput(f"option 'own_words' is {own['own_words']}; expected a share from 0 to 1")
     if not own.get("label_from_input", True) and not own.get("text_to_label", True):
-        raise BadInput("label_from_input=false and text_to_label=false leave nothing that decides the label")
+        raise BadInput(
+            "label_from_input=false and text_to_label=false leave nothing that decides the label; expected one of them at most"
+        )
     if choices and own.get("label_heads"):
         raise BadInput("option 'label_heads' is for fixed labels; choices are scored by the states of their own words")
     below = {name: value for name, value in options.items() if name not in (*OWN, "base")}
