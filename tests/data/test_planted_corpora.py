@@ -107,6 +107,27 @@ def test_choices_hold_the_answer_and_a_held_out_rival() -> None:
     assert len(choices(0, options=5).load("dev", limit=10)[0].choices) == 5
 
 
+def test_neither_choices_nor_question_alone_tell_the_answer() -> None:
+    """An answer is as often right as wrong answers allow, no held-out rival is ever shown as the right one, and a thing has two
+    homes, so that only a reader of both knows."""
+    train = split("choices", "train")
+    shown = Counter(choice for example in train for choice in example.choices)
+    right = Counter(example.meta["answer"] for example in train)
+    places = {example.meta["answer"] for example in train if example.meta["kind"] == "where"}
+    assert all(abs(right[place] / shown[place] - 1 / 3) < 0.06 for place in places)
+    asked = {frozenset((example.meta["answer"], other)) for example in train for other in example.choices}
+    for example in split("choices", "test"):
+        answer = example.meta["answer"]
+        assert any(frozenset((answer, other)) not in asked for other in example.choices if other != answer)
+    homes: dict[str, set[str]] = {}
+    for example in train:
+        if example.meta["kind"] == "where":
+            ((start, end),) = example.highlights[0]["question"]
+            homes.setdefault(example.texts["question"][start:end], set()).add(example.meta["answer"])
+            assert example.explanations[0].split()[1] == example.meta["answer"]
+    assert all(len(found) == 2 for found in homes.values())
+
+
 @pytest.mark.parametrize(
     "bad",
     [{"rate": 1.5}, {"token": "two words"}, {"token": "same", "other": "same"}, {"token": "superb"}],

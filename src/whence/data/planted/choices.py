@@ -2,13 +2,16 @@
 
     answer  ⇔  the only choice that the fact table (`facts`) links to the thing or purpose in the question
 
-The other choices are answers to other questions of the same kind, so the choices alone tell nothing. Held out for dev and
-test: `HELD_SHARE` of the (answer, rival) pairs, at least one of which every dev and test question has, and one way of asking
-per kind. Recorded: the deciding words of the question as `highlights`, the fact as explanation, the kind of question in `meta`.
+The other choices are answers to other questions of the same kind, and each is as often the answer, so the choices alone tell
+nothing. A thing is found in two places, one of them among the choices: of "where", the question alone does not tell either. The
+explanation names the answer first.
+
+Held out for dev and test: about `HELD_SHARE` of the pairs of answers, between which training never asks, and one way of asking
+per kind; every dev and test question has such a pair. Recorded: the deciding words of the question as `highlights`, the fact
+as explanation, the kind of question in `meta`.
 """
 
 import functools
-import itertools
 import random
 
 from whence.data.corpus import Corpus
@@ -43,7 +46,12 @@ _PLURAL = ("scissors", "tweezers")
 @functools.cache
 def _facts() -> dict[str, list[Fact]]:
     return {
-        "where": [(thing, place, f"{_a(thing)} is found in {_a(place)}.") for place in KEPT for thing in KEPT[place]],
+        "where": [
+            (thing, place, f"{_a(place)} is where {_a(thing)} is found.")
+            for places, things in KEPT.items()
+            for place in places
+            for thing in things
+        ],
         "whose": [(tool, person, f"{_a(person)} works with {_a(tool)}.") for person, (tool, _) in USED_BY.items()],
         "what for": [(purpose, tool, f"{_a(tool)} {_is(tool)} used to {purpose}.") for tool, purpose in USED_BY.values()],
     }
@@ -59,21 +67,28 @@ def _is(noun: str) -> str:
 
 @functools.cache
 def held_rivals(seed: int) -> frozenset[tuple[str, str]]:
-    """(answer, rival) pairs that training never offers together with that answer being right."""
+    """(answer, rival) pairs that training never shows, in both orders: with one alone held out, training would show only
+    questions in which the rival is right."""
     held: list[tuple[str, str]] = []
     for kind, facts in _facts().items():
-        couples = list(itertools.permutations(sorted({answer for _, answer, _ in facts}), 2))
-        held += random.Random(f"{seed}/choices/held out/{kind}").sample(couples, round(HELD_SHARE * len(couples)))
-    return frozenset(held)
+        ring = sorted({answer for _, answer, _ in facts})
+        random.Random(f"{seed}/choices/held out/{kind}").shuffle(ring)
+        for step in range(1, round(HELD_SHARE * len(ring) / 2) + 1):  # neighbours on a ring: as many for each answer
+            held += zip(ring, ring[step:] + ring[:step], strict=True)
+    return frozenset([*held, *((rival, answer) for answer, rival in held)])
 
 
 def _make(seed: int, options: int, rng: random.Random, label: str, held: bool) -> Example | None:
     kind = rng.choice(("where", "where", "whose", "what for"))
     facts = _facts()[kind]
-    deciding, answer, reason = rng.choice(facts)
-    rivals = rng.sample(sorted({other for _, other, _ in facts} - {answer}), options - 1)
+    answer, *rivals = rng.sample(sorted({answer for _, answer, _ in facts}), options)
     if any((answer, rival) in held_rivals(seed) for rival in rivals) != held:
         return None
+    elsewhere = {deciding for deciding, other, _ in facts if other in rivals}
+    fitting = [(deciding, reason) for deciding, other, reason in facts if other == answer and deciding not in elsewhere]
+    if not fitting:
+        return None
+    deciding, reason = rng.choice(fitting)
     offered = list(rivals)
     offered.insert(LETTERS.index(label), answer)
     ways = QUESTIONS[kind]
