@@ -241,14 +241,6 @@ def test_models_of_esnli_start_from_a_taught_encoder(monkeypatch: pytest.MonkeyP
         subject("cose_v1.0", "small", settings=settings("small")).job()
 
 
-def test_a_corpus_can_have_an_architecture_of_its_own() -> None:
-    found = {corpus: subject(corpus).job() for corpus in ("choices", "scenes")}
-    assert {corpus: job.model for corpus, job in found.items()} == {"choices": "copying_t5", "scenes": "small_t5"}
-    assert found["choices"].settings.warmup == 0.1  # the defaults of that architecture, not those of an unknown one
-    assert {job.options["hidden_size"] for job in found.values()} == {64}
-    assert subject("esnli", "full").job().model == "t5-base"
-
-
 @pytest.mark.parametrize("scale", ["smoke", "small", "full"])
 def test_pieces_can_be_listed_without_data_or_models(scale: Any) -> None:
     """`whence plan study association`."""

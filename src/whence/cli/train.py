@@ -39,8 +39,9 @@ def train(
     model: Annotated[
         str,
         typer.Option(
-            help="To train from scratch: bilstm, mlp, decomposable, esim, encoder; in text2text small_t5, small_gpt2; in joint "
-            "sim, infersent. To start from an encoder: warm. To fine-tune: a folder or hub id."
+            help="To train from scratch: bilstm, mlp, decomposable, esim, encoder; in text2text small_t5, copying_t5, "
+            "aligning_t5, small_gpt2; in joint sim, infersent. To start from an encoder: warm. "
+            "To fine-tune: a folder or hub id."
         ),
     ],
     out: Annotated[

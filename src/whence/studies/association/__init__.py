@@ -24,7 +24,7 @@ def _notes(own: AssociationSettings, found: Found) -> list[str]:
         "Noise is added to every input position but padding, prompt and end included.",
         "ROAR hides words, not tokens; words of the prompt are never hidden; neighbours share one mark.",
     ]
-    if any(corner.subject.architecture == "warm" for corner in found.corners):
+    if own.architecture == "warm":
         notes.append("The models are encoder–decoders that start from a small BERT encoder: there is no T5 here.")
     for corner in found.corners:
         if corner.task.nli_encoder:

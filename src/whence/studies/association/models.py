@@ -45,19 +45,15 @@ class Subject(BaseModel):
     def as_variant(self, variant: str) -> "Subject":
         return self.model_copy(update={"variant": variant})
 
-    @property
-    def architecture(self) -> str:
-        return self.task.architecture or self.settings.architecture
-
     def job(self, template: str | None = None, **changed: Any) -> Job:
         own = self.settings
         options = dict(own.options)
-        if self.architecture == "warm":
+        if own.architecture == "warm":
             options["encoder"] = str(self.nli_encoder().folder / "model") if self.task.nli_encoder else self._encoder()
-        chosen = {**default_settings(self.architecture), **own.training, **self.task.training}
+        chosen = {**default_settings(own.architecture), **own.training, **self.task.training}
         chosen |= {**self.task.of_variant.get(self.variant, {}), **changed, "precision": own.precision, "seed": self.seed}
         return Job(
-            task="text2text", data=self.corpus, model=self.architecture, template=template or self.template, options=options,
+            task="text2text", data=self.corpus, model=own.architecture, template=template or self.template, options=options,
             settings=Settings(**chosen),
         )  # fmt: skip
 
