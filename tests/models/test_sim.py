@@ -17,6 +17,7 @@ from whence.errors import BadInput
 from whence.explain import METHODS, explain
 from whence.explain.text import load_rationales, save_rationales, write_rationales
 from whence.explain.text.importance import importances
+from whence.measure.text.evolution import read_at
 from whence.models import UNCHANGED, Label, Sim, SimPort, Text, load_port
 from whence.models.sim import own_distribution, sim_over
 from whence.models.text_models import build_text_model
@@ -180,6 +181,22 @@ def test_following_its_own_words_gives_the_label_states_of_writing_them(name: st
     own = [w.ids[len(e.candidates[int(np.argmax(w.evolution[-1]))]) :] for e, w in zip(encoded, written, strict=True)]
     for found, followed in zip(written, asked.evolution(encoded, own), strict=True):
         assert np.abs(np.array(found.evolution) - followed).max() < 1e-5
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_a_word_changes_the_label_at_the_step_that_reads_it(name: str, kind: str) -> None:
+    """One later than the step that writes it; why movement is counted there (measure/text/evolution.py)."""
+    asked = port(name, kind)
+    encoded = asked.encode(corpus(kind)[0])[:2]
+    for place in (0, 2):
+        other = [5, 6, 7, 8]
+        other[place] = 9
+        for plain, changed in zip(*(asked.evolution(encoded, [said] * 2) for said in ([5, 6, 7, 8], other)), strict=True):
+            moved = np.abs(plain - changed).max(-1)
+            assert len(moved) == 6
+            assert moved[: place + 2].max() < 1e-6, "not before, nor at the step that writes it"
+            assert moved[place + 2] > 1e-6
+            assert read_at(np.arange(4) == place)[place + 1]
 
 
 @pytest.mark.parametrize("fusion", SWITCHES)

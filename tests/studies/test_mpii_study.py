@@ -123,7 +123,13 @@ def made() -> Found:
     return found
 
 
-@pytest.mark.parametrize(("size", "verdict", "earlier"), [(0.2, "holds", []), (1e-8, "undecided", ["holds"])])
+@pytest.mark.parametrize(
+    ("size", "verdict", "earlier"),
+    [
+        (0.2, "holds", ["does not hold"]),
+        (1e-8, "undecided", ["holds", "does not hold"]),
+    ],
+)
 def test_a_label_that_stands_still_moves_nowhere(size: float, verdict: str, earlier: list[str]) -> None:
     """All of its movement falls on deciding words, but a movement of 1e-8 is none."""
     found = made()

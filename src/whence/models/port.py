@@ -39,8 +39,8 @@ class Generated:
     text: str
     ended: bool
     evolution: tuple[tuple[float, ...], ...] = ()
-    """Of a model that decides while it explains: the labels' probabilities before the explanation, after each of its tokens and
-    after its end."""
+    """Of a model that decides while it explains: the labels' probabilities before the first step and after every step. Step s
+    writes token s of the explanation and has read those before it; the last step has read all, and writes the end."""
 
 
 class Port(ABC):

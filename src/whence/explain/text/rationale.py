@@ -40,8 +40,8 @@ class Rationale:
     probabilities: Mapping[str, float] = field(default_factory=dict)
     """Of the candidates, scored as texts; empty where the model has none, or its template does not begin with a label."""
     evolution: tuple[tuple[float, ...], ...] = ()
-    """Of a model that decides while it explains: the same probabilities before the explanation, after each of its tokens and
-    after its end."""
+    """Of a model that decides while it explains: the same probabilities before the first step and after every step. Step s
+    writes token s of the explanation and has read those before it; the last step has read all, and writes the end."""
     template: str = ""
     noise: float = 0.0
     """Variance of the noise on the input embeddings."""

@@ -1,9 +1,12 @@
 """Prediction evolution: at which words of its explanation does a step-wise model change its mind? (Liu et al. 2022, Figure 4)
 
-  m_t = ½ Σ_label |p_t − p_{t−1}|,  p_t the label's distribution after token t of the explanation, p_0 before the first
+  m_s = ½ Σ_label |p_s − p_{s−1}|,  p_s the label's distribution after step s, p_0 before the first
 
-  share  = Σ m_t over the deciding words / Σ m_t,  pooled over texts
-  chance = the same, expected if each text's movements were spread over its tokens at random: deciding tokens / tokens
+  share  = Σ m_s over the steps that read a deciding word / Σ m_s,  pooled over texts
+  chance = the same, expected if each text's movements were spread over its steps at random: such steps / steps
+
+Step s writes token s and has read the tokens before it (the first one nothing but the start, the last one all), so whatever
+token s changes is seen in p_{s+1}: its movement is that of the step that reads it (`read_at`).
 
 The paper shows pictures. Deciding words are known where they were planted, or are what people highlighted. Cost: none; the
 distributions come with the explanation.
@@ -32,12 +35,17 @@ class Movement:
     """The chance of a share this large if movements were shuffled within each text."""
     texts: int
     left_out: int
-    """Texts that have no movement, no deciding token, or no other."""
+    """Texts that have no movement, no step that reads a deciding token, or no other."""
 
 
 def movement(evolution: Float[np.ndarray, "steps+1 labels"]) -> Float[np.ndarray, " steps"]:
     """Total variation distance between one step and the next."""
     return 0.5 * np.abs(np.diff(np.asarray(evolution, dtype=np.float64), axis=0)).sum(-1)
+
+
+def read_at(marked: Bool[np.ndarray, " tokens"]) -> Bool[np.ndarray, " tokens+1"]:
+    """Of every step, the one that writes the end included: whether the token that it reads is marked."""
+    return np.concatenate([[False], marked])
 
 
 def deciding_tokens(tokens: Sequence[str], words: Collection[str]) -> Bool[np.ndarray, " tokens"]:
@@ -53,7 +61,7 @@ def tokens_in(tokens: Sequence[str], spans: Sequence[Span]) -> Bool[np.ndarray, 
 
 
 def movement_share(moves: Sequence[np.ndarray], deciding: Sequence[np.ndarray], seed: int = 0) -> Movement | None:
-    """Of many texts: float[tokens] and bool[tokens] of each; None where nothing moved."""
+    """Of many texts: float[steps] and bool[steps] of each; None where nothing moved."""
     pairs = [(m, d) for m, d in zip(moves, deciding, strict=True) if m.sum() > 0 and 0 < d.sum() < len(d)]
     if not pairs:
         return None

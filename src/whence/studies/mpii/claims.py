@@ -157,11 +157,13 @@ def _moves(found: Found, corpus: str, at: str) -> Claim | None:
         f"{share.share.value:.1%} of the movement falls on them, {share.chance:.1%} at random; difference "
         f"{signed(share.gain)}, p = {share.p:.3g}."
     )
+    written = moved(found.written[corpus, "sim"], at, written=True)
+    once = [] if written is None else [Earlier("of the step that writes the word, which has not read it", above(written.gain))]
     whole = float(np.mean([sum(one["moves"]) for run in found.written[corpus, "sim"] for one in run]))
     if whole < STILL:
         still = f"The label stands still while SIM explains: it moves by {whole:.2g} in a whole text. "
-        return Claim(text, UNDECIDED, still + evidence, [Earlier("any movement counts", above(share.gain))])
-    return Claim(text, above(share.gain), evidence)
+        return Claim(text, UNDECIDED, still + evidence, [Earlier("any movement counts", above(share.gain)), *once])
+    return Claim(text, above(share.gain), evidence, once)
 
 
 def _told_apart(found: Found, corpus: str) -> Claim:

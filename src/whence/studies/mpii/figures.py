@@ -36,7 +36,8 @@ def _evolution(corpus: str, row: str, one: dict[str, Any], number: int) -> Figur
     }  # fmt: skip
     caption = (
         f"{title(row)}, {TITLES[corpus]}: {one['input']} Right: {one['label']}. The label's distribution before the "
-        "explanation and with each token of it; words that decide are bold. Shown are the test examples in which it moves most."
+        "explanation and after each token of it was read; words that decide are bold. Shown are the test examples in which it "
+        "moves most."
     )
     return Figure(f"figure4-{corpus}-{number}", f"Figure 4: the prediction while the explanation is written, {TITLES[corpus]}",
                   caption, "curves", data)  # fmt: skip

@@ -19,7 +19,7 @@ from whence.measure.shared_importance import depending, shared_importance
 from whence.measure.statistics import Estimate
 from whence.measure.text.bleu import REFERENCES, bleu_statistics
 from whence.measure.text.critic import belonging
-from whence.measure.text.evolution import deciding_tokens, movement
+from whence.measure.text.evolution import deciding_tokens, movement, read_at
 from whence.measure.text.label_state import exchanged
 from whence.measure.text.language_model import KneserNey, text_model
 from whence.measure.text.similarity import Vectors, cosine, learned_vectors
@@ -100,16 +100,15 @@ def _scored(subject: Subject, examples: Sequence[Example], labels: Sequence[str 
 
 
 def _evolved(example: Example, rationale: Rationale, reader: Reader | None) -> dict[str, Any]:
-    """After each token of the explanation and after its end: how far the label moved, and which tokens say a deciding word, or
-    one that tells the label to the reader of explanations alone."""
+    """Of every step: how far the label moved, the token that was read, and whether that says a deciding word, or one that tells
+    the label to the reader of explanations alone."""
     count = max(0, len(rationale.evolution) - 2)
     tokens = rationale.tokens[len(rationale.tokens) - count :]
     moves = movement(np.array(rationale.evolution)) if rationale.evolution else np.zeros(0)
-    marked = deciding_tokens(tokens, _deciding(example))
-    telling = [] if reader is None else [*map(float, reader.telling_tokens(tokens)), 0.0]
+    deciding = read_at(deciding_tokens(tokens, _deciding(example))).astype(float).tolist()
+    telling = [] if reader is None else read_at(reader.telling_tokens(tokens)).astype(float).tolist()
     return {
-        "tokens": [*tokens, "(end)"], "moves": moves.tolist(), "deciding": [*map(float, marked), 0.0],
-        "telling": telling,
+        "tokens": ["(start)", *tokens], "moves": moves.tolist(), "deciding": deciding, "telling": telling,
         "states": np.array(rationale.evolution).ravel().tolist(), "names": list(rationale.probabilities),
     }  # fmt: skip
 

@@ -105,19 +105,23 @@ def table_3(found: Found) -> TableRows:
 MOVED_AT = ("deciding", "telling")
 
 
-def moved(runs: Sequence[Rows], at: str = "deciding") -> Movement | None:
-    """Of all seeds together; `at` deciding words, or at telling ones."""
+def moved(runs: Sequence[Rows], at: str = "deciding", written: bool = False) -> Movement | None:
+    """Of all seeds together; `at` deciding words, or at telling ones: when they are read, or one step before, when they are
+    written."""
     rows = [row for run in runs for row in run if row.get("moves") and row.get(at)]
-    return movement_share([np.array(r["moves"]) for r in rows], [np.array(r[at], dtype=bool) for r in rows])
+    marks = [np.array(row[at], dtype=bool) for row in rows]
+    if written:
+        marks = [np.append(mark[1:], False) for mark in marks]
+    return movement_share([np.array(row["moves"]) for row in rows], marks)
 
 
 @table("evolution", "When does the label move?", "corpus, model, words, ours, chance, p, movement, texts, left out")
 def evolution(found: Found) -> TableRows:
-    """Share of the label distribution's movement (total variation between one token and the next) that falls on some words,
-    beside the share that random places would get; p: movements shuffled within a text. Words that decide: those of the input
-    on which the label turns ("swan" in "A swan is not a heron."). Words that tell: those of the explanation that give the label
-    away to a reader of explanations alone ("not"). Movement: its mean sum in a text. Left out: texts in which nothing moves,
-    or no such word or no other is."""
+    """Share of the label distribution's movement (total variation between one step and the next) that falls on the steps that
+    read some words, beside the share that random places would get; p: movements shuffled within a text. Words that decide:
+    those of the input on which the label turns ("swan" in "A swan is not a heron."). Words that tell: those of the explanation
+    that give the label away to a reader of explanations alone ("not"). Movement: its mean sum in a text. Left out: texts in
+    which nothing moves, or no such word or no other is."""
     for (corpus, row), runs in found.written.items():
         for at in MOVED_AT:
             share = None if row == PEOPLE else moved(runs, at)
