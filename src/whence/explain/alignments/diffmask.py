@@ -27,7 +27,7 @@ from whence.errors import BadInput
 from whence.explain.alignments.method import AlignmentMethod, Cells, PairAsk, pair_asks
 from whence.explain.alignments.objective import GATES, WEIGHT, fidelity, size
 from whence.models import Classifier, Encoded
-from whence.run import Runner, Tick, cache_folder, digest, read_json, whole, write_atomically
+from whence.run import Runner, Tick, cache_folder, digest, progress, read_json, whole, write_atomically
 from whence.run.masks import Loss, Masked, Slopes
 
 START = 0.0
@@ -110,12 +110,14 @@ def train_gate(runner: Runner, encoded: Sequence[Encoded], settings: GateSetting
         gate = Gate(classifier.embedding_dim, settings.hidden).to(classifier.device)
     adam = torch.optim.Adam(gate.parameters(), lr=settings.learning_rate)
     losses: list[float] = []
-    while asks and len(losses) < settings.epochs and not _flat(losses, settings):
-        order, total = draw.permutation(len(asks)), 0.0
-        for start in range(0, len(order), settings.batch_size):
-            batch = [asks[i] for i in order[start : start + settings.batch_size]]
-            total += _train_step(runner, classifier, gate, adam, batch, torch_random) * len(batch)
-        losses.append(total / len(asks))
+    with progress("DiffMask's gate (pairs, at most)", settings.epochs * len(asks)) as tick:
+        while asks and len(losses) < settings.epochs and not _flat(losses, settings):
+            order, total = draw.permutation(len(asks)), 0.0
+            for start in range(0, len(order), settings.batch_size):
+                batch = [asks[i] for i in order[start : start + settings.batch_size]]
+                total += _train_step(runner, classifier, gate, adam, batch, torch_random) * len(batch)
+                tick(len(batch))
+            losses.append(total / len(asks))
     return gate.eval(), losses
 
 
