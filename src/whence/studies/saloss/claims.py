@@ -21,7 +21,7 @@ def claims(found: Found) -> list[Claim]:
         made.append(_textrank_best(found))
     made += [_fresh(found, corpus) for corpus in found.settings.fresh if (corpus, "topk", "textrank") in found.fresh]
     made += [_uniform(found, corpus) for corpus in found.settings.fresh if (corpus, "topk", "uniform") in found.fresh]
-    made += [_beyond_seeds(found, corpus) for corpus in found.settings.curves if len(found.curves[corpus, BASE]) > 1]
+    made += [_beyond_seeds(found, corpus) for corpus in found.curved() if len(found.curves[corpus, BASE]) > 1]
     made += [_tags(found)] if "sst" in found.tags else []
     made += [_recovered(found, corpus) for corpus, kind in found.flips if kind == Kind("planted")]
     return made

@@ -11,7 +11,7 @@ from whence.studies.study import Figure
 
 
 def figures(found: Found) -> list[Figure]:
-    drawn = [_curve_figure(found, corpus) for corpus in found.settings.curves]
+    drawn = [_curve_figure(found, corpus) for corpus in found.curved()]
     drawn += [_tag_figure(found, corpus) for corpus in found.tags]
     for corpus, rows in found.shown.items():
         texts = dict.fromkeys(row["id"] for row in rows)

@@ -66,6 +66,10 @@ class Found:
         three seeds is no baseline for one of them."""
         return by_text(self.flips[corpus, kind][: len(self.flips[corpus, like or kind])], column, method=method)
 
+    def curved(self) -> list[str]:
+        """Corpora with λ curves."""
+        return list(dict.fromkeys(corpus for corpus, _ in self.curves))
+
     def curve_gap(self, corpus: str, kind: Kind) -> Estimate:
         """Decision flip of α at this λ − that of the baselines."""
         return seed_difference(self.curves[corpus, kind], self.curves[corpus, BASE], "flip", method="attention")
