@@ -97,10 +97,10 @@ def _smoke() -> AssociationSettings:
     scenes = Task(
         templates="nli", longest=20, dev=100, test=300, importance=40, noise=noise, training={"epochs": 4}, of_variant=easy,
     )  # fmt: skip
-    roar = Roar(train=4000, dev=50, test=200, percents=(20,), methods=("input_x_gradient",), training={"epochs": 4})
+    roar = Roar(train=4000, dev=50, test=200, percents=(20,), methods=("input_x_gradient",))
     choices = Task(
         templates="cose", dev=100, test=600, joint_seeds=3, constant=True, importance=40, noise=noise, roar=roar,
-        training={"epochs": 6}, of_variant=easy,
+        training={"epochs": 4}, of_variant=easy,
     )  # fmt: skip
     return AssociationSettings(
         corpora={"choices": choices, "scenes": scenes}, architecture="small_t5", options={"hidden_size": 64},
