@@ -58,7 +58,7 @@ def main() -> None:
     options.add_argument("--tokens", type=int, default=20, help="Of each text: nothing ends one before.")
     options.add_argument("--width", type=int, default=128)
     options.add_argument("--layers", type=int, default=3)
-    options.add_argument("--vocabulary", type=int, default=0, help="Rows of the word table; T5 has 32128.")
+    options.add_argument("--vocabulary", type=int, default=32128, help="Rows of the word table, at least; T5 has 32128.")
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--json", action="store_true")
