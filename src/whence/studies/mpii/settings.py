@@ -114,8 +114,8 @@ def _smoke() -> MpiiSettings:
     scenes = Task(
         template="nli.i-or", rows={"sim": 1}, dev=200, test=400, associated=16, levels=levels, draws=2, intervened=50, shown=2,
         judged=10, options={"base": "aligning_t5", "hidden_size": 64, "label_heads": 4, "label_from_input": False},
-        early_steps=3750,
-        training={"epochs": 6, "learning_rate": 1.5e-3, "options": {"label_and_text": {"first_label_weight": 1.0}}},
+        early_steps=5250,
+        training={"epochs": 8, "learning_rate": 1.5e-3, "options": {"label_and_text": {"first_label_weight": 1.0}}},
         critic=Critic(model="copying_t5", options={"hidden_size": 64}, train=4000, dev=150, test=500,
                       training={"epochs": 2, "learning_rate": 2e-3, "generated": None}),
     )  # fmt: skip
