@@ -49,6 +49,14 @@ def test_terminal_picture_and_file(
     assert saved[0].scores == made.scores
 
 
+def test_sealed(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    argv = ["--model", model, "--text", PAIR[0], "--pair", PAIR[1], "--method", "gradient", "--out", str(tmp_path / "a.jsonl")]
+    assert run([*argv, "--sealed"], monkeypatch) == 0
+    [saved] = load_alignments(tmp_path / "a.jsonl")
+    assert saved.sealed
+    assert saved.scores == whence.load(model).align(*PAIR, method="gradient", sealed=True).scores
+
+
 @pytest.mark.parametrize(
     ("argv", "expected"),
     [

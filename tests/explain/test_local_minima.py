@@ -7,6 +7,7 @@ import pytest
 import torch
 from tiny import MODELS
 
+import whence.explain.alignments.arec as arec_file
 from whence.data import Example
 from whence.errors import BadInput
 from whence.explain.alignments import ALIGNMENT_METHODS, explain_alignments, pair_asks
@@ -43,6 +44,18 @@ WORDS = [
 def reader(request: pytest.FixtureRequest) -> Classifier:
     torch.manual_seed(4)
     return MODELS[request.param]()
+
+
+@pytest.fixture(scope="module")
+def sharp() -> Classifier:
+    """A BERT with weights twice as large: its logits hang on many cells, so searches end in many places."""
+    torch.manual_seed(4)
+    bert = MODELS["bert"]()
+    with torch.no_grad():
+        for weight in bert.model.parameters():
+            if weight.dim() > 1:
+                weight.mul_(2)
+    return bert
 
 
 def some_pairs(count: int) -> list[Example]:
@@ -87,9 +100,9 @@ def test_no_flip_row_column_or_rectangle_improves_and_the_best_of_all_masks_is_f
     assert best >= 11  # of 12: a local minimum need not be the best of all
 
 
-def longer_pairs(count: int) -> list[Example]:
+def longer_pairs(count: int, lengths: tuple[int, int] = (7, 6)) -> list[Example]:
     draw = np.random.default_rng(2)
-    texts = [[" ".join(draw.choice(WORDS, n, replace=False)) for n in (7, 6)] for _ in range(count)]
+    texts = [[" ".join(draw.choice(WORDS, n, replace=False)) for n in lengths] for _ in range(count)]
     return [Example(str(i), {"premise": p, "hypothesis": h}) for i, (p, h) in enumerate(texts)]
 
 
@@ -111,6 +124,28 @@ def test_a_better_top_mask_takes_the_place_of_a_poor_minimum(reader: Classifier)
         assert reached.label_kept
         assert reached.objective < values.min() + LEAST_GAIN + 1e-5
         assert reached.objective == pytest.approx(objectives(reader, ask.encoded, reached.mask[None])[0], abs=1e-4)
+
+
+def test_where_minima_are_many_no_neighbour_is_better_and_one_start_is_not_enough(sharp: Classifier) -> None:
+    encoded, arec = sharp.encode(longer_pairs(6, (5, 4))), ALIGNMENT_METHODS["arec"]
+    found, single = (explain_alignments(sharp, encoded, arec, parameters=p) for p in ({}, {"starts": "relaxation"}))
+    for e, alignment in zip(encoded, found, strict=True):
+        assert alignment.kept is not None
+        others = objectives(sharp, e, neighbours(alignment.kept))
+        assert others.min() > alignment.notes["objective"] - LEAST_GAIN - 1e-5
+    gained = [one.notes["objective"] - all_.notes["objective"] for one, all_ in zip(single, found, strict=True)]
+    assert max(gained) > 0.1
+
+
+def test_a_top_mask_of_a_ranking_wins_though_it_was_no_start(sharp: Classifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starts are the empty and the full mask alone; all others of the ranking are rivals."""
+    monkeypatch.setattr(arec_file, "LADDER", np.array([0]))
+    encoded, starts = sharp.encode(longer_pairs(6, (5, 4))), {"starts": "co_attention"}
+    found = explain_alignments(sharp, encoded, ALIGNMENT_METHODS["arec"], parameters=starts)
+    rankings = explain_alignments(sharp, encoded, ALIGNMENT_METHODS["co_attention"])
+    for e, mine, other in zip(encoded, found, rankings, strict=True):
+        values = objectives(sharp, e, top_masks(other.matrix, np.arange(other.matrix.size + 1)))
+        assert mine.notes["objective"] < values.min() + LEAST_GAIN + 1e-5
 
 
 def test_every_start_ends_in_a_local_minimum(reader: Classifier) -> None:
@@ -229,3 +264,18 @@ def test_fewest_cuts_against_all_sets(reader: Classifier) -> None:
             assert not changes[-1]  # cutting everything does not do it either
             assert not cut.any()
     assert smallest >= 0.8 * total
+
+
+def test_every_cell_of_the_fewest_cuts_is_needed(sharp: Classifier) -> None:
+    """The label returns with each of them that is put back."""
+    encoded = sharp.encode(longer_pairs(6, (5, 4)))
+    cuts = []
+    for e, alignment in zip(encoded, explain_alignments(sharp, encoded, ALIGNMENT_METHODS["fewest_cuts"]), strict=True):
+        assert alignment.kept is not None
+        cut = alignment.kept
+        cuts.append(int(cut.sum()))
+        for i, j in np.argwhere(cut):
+            fewer = cut.copy()
+            fewer[i, j] = False
+            assert np.isfinite(objectives(sharp, e, ~fewer[None])[0])
+    assert max(cuts) > 2

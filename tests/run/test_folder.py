@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import select
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ def test_a_second_process_waits_and_says_for_whom(tmp_path: Path) -> None:
     def hold() -> None:
         with RunFolder(tmp_path, {}, silent) as folder:
             os.write(inside, b"x")
-            os.read(leave, 1)
+            select.select([leave], [], [], 60)  # who waits without a word would wait for ever
             folder.finish({"by": "the first"})
 
     child = in_another_process(hold)

@@ -11,9 +11,9 @@ from whence.studies.attention import STUDY
 from whence.studies.attention.claims import _adversary, _uniform
 from whence.studies.attention.found import Corner
 from whence.studies.attention.models import Role, Subject
-from whence.studies.attention.settings import PAPER, CorpusSettings, settings
+from whence.studies.attention.settings import PAPER, AttentionSettings, CorpusSettings, settings
 from whence.studies.kit.corpora import TITLES
-from whence.studies.study import run_study
+from whence.studies.study import fill_settings, run_study
 
 TINY = {
     "corpora": {
@@ -83,11 +83,13 @@ def test_every_scale_has_settings_and_the_full_one_is_the_papers() -> None:
         assert full.corpora[name].adversary_epochs == (80 if name == "sst" else 40)
     assert {5.25e-4, 5.35e-4, 0.5} < set(full.corpora["sst"].lambdas)
     assert 8e-4 in full.corpora["imdb"].lambdas
+    assert {name: len(rows) for name, rows in PAPER["table_5"].items()} == {"SST": 16, "IMDb": 10, "Anemia": 10, "Diabetes": 11}
     assert PAPER["table_5"]["SST"][5.25e-4] == {"f1": 0.823, "tvd": 0.036, "jsd": 0.514}
 
 
 def test_each_corpus_can_have_its_own_vectors() -> None:
-    given = settings("small").model_copy(update={"vectors": {"sst": "fasttext.vec", "imdb": "other.vec"}})
+    given = fill_settings(STUDY, "small", {"vectors": {"sst": "fasttext.vec", "imdb": "other.vec"}})
+    assert isinstance(given, AttentionSettings)
     subjects = {name: Subject(corpus=name, root=None, own=own, settings=given) for name, own in given.corpora.items()}
     assert {name: subject.vectors for name, subject in subjects.items()} == {
         "sst": "fasttext.vec", "imdb": "other.vec", "ag_news_wb": None, "newsgroups": None,

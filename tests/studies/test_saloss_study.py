@@ -16,7 +16,7 @@ from whence.studies.kit.differences import by_text
 from whence.studies.registry import find_study
 from whence.studies.saloss.claims import claims
 from whence.studies.saloss.found import ATTRIBUTIONS, PAPER, Found, Work
-from whence.studies.saloss.models import BASE, TEXTRANK, recipe
+from whence.studies.saloss.models import BASE, RELEASED_BASE, TEXTRANK, recipe
 from whence.studies.saloss.pieces import by_prior, explained, prior_of
 from whence.studies.saloss.settings import settings
 from whence.studies.saloss.tables import table_2
@@ -164,6 +164,7 @@ def test_the_released_variant_has_its_own_batch_size_and_baseline(scale: Any, tm
     assert base.batch_size == with_it.batch_size == 8
     assert base.job().settings.objective == {"cross_entropy_on_probabilities": 1.0}
     assert with_it.weight == 1e-3
+    assert {kind.base for kind in kinds} == {RELEASED_BASE}, "what it is compared with"
 
 
 def test_a_model_that_gives_every_text_one_label_decides_no_claim() -> None:

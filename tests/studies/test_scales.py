@@ -131,5 +131,15 @@ def test_arecs_fidelity_is_joined_by_id(monkeypatch: pytest.MonkeyPatch) -> None
             assert given["fidelity"] == expected
 
 
+def test_no_more_pairs_are_asked_for_than_a_corpus_has() -> None:
+    """Without published corpora: all targets want more pairs than the planted scenes have for the test."""
+    own = alignment.settings("smoke")
+    greedy = {name: {**target.model_dump(), "pairs": 100_000} for name, target in own.targets.items()}
+    pieces = [p for p in asked(alignment, "smoke", targets=greedy) if p.work is alignment.pieces.explain]
+    numbers = [n for p in pieces for n in p.arguments["numbers"]
+               if (p.arguments["method"], p.arguments["subject"].name) == ("arec", "esim")]  # fmt: skip
+    assert numbers == list(range(len(chosen_pairs("scenes", None, None))))
+
+
 def _dropped(rows: Rows, piece: Piece, missing: str) -> Rows:
     return [row for row in rows if row.get("id") != missing] if piece.arguments.get("method") == "arec" else rows

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from test_training import job, quiet, toy_corpus
 from tiny import tiny_bert
+from transformers import AutoConfig, PretrainedConfig
 
 import whence.teach.job as job_file
 from whence.data import Corpus, Example
@@ -98,6 +99,16 @@ def test_a_model_that_was_trained_again_counts(
     path = tmp_path / "run" / "model" / file
     path.write_bytes(path.read_bytes() + b" ")
     assert place(asked, toy_corpus()) != before
+
+
+def test_the_commit_of_a_model_of_the_hub_counts(place: Callable[[Job, Corpus], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, found = job().model_copy(update={"model": "someone/base", "options": {}}), []
+    for commit in ("one", "other", "one"):
+        config = PretrainedConfig()
+        config._commit_hash = commit
+        monkeypatch.setattr(AutoConfig, "from_pretrained", lambda *_, config=config, **__: config)
+        found.append(place(asked, toy_corpus()))
+    assert found[0] == found[2] != found[1]
 
 
 def test_a_folder_that_is_called_as_an_architecture_of_ours_does_not_count(
