@@ -41,20 +41,23 @@ def test_a_word_is_compared_with_its_partner_in_the_other_sentences(port: Seq2Se
         found = encoder(input_ids=ids).last_hidden_state[0]
         handle.remove()
         aligner, read = encoder.aligner, encoder.aligner.reader(seen["states"], torch.tensor([ids.shape[1]]))[0]
+        words = port.model.get_input_embeddings()(ids)[0]
         number, sentence = 0, []
         for token in tokens:
             sentence.append(number)
             number += token in (".", "?", "!")
         assert number == 2
-        compared = []
+        compared, nearest = [], {}
         for i, state in enumerate(read):
             others = [j for j in range(len(tokens)) if sentence[j] != sentence[i]]
-            weights = torch.softmax(torch.stack([state @ read[j] for j in others]), 0)
+            weights = torch.softmax(torch.stack([8 * torch.cosine_similarity(words[i], words[j], dim=0) for j in others]), 0)
+            nearest[tokens[i], sentence[i]] = tokens[others[int(weights.argmax())]]
             partner = sum(w * read[j] for w, j in zip(weights, others, strict=True))
             compared.append(torch.relu(aligner.compare(torch.cat([state, partner, state - partner, state * partner]))))
         told = aligner.write(aligner.composer(torch.stack(compared)[None], torch.tensor([ids.shape[1]])))[0]
     assert torch.allclose(found, seen["states"][0] + told, atol=1e-5)
     assert told.abs().max() > 1e-3
+    assert (nearest["▁dog", 1], nearest["▁cat", 0]) == ("▁dog", "▁cat"), "before any training"
 
 
 def test_company_and_padding_change_nothing(port: Seq2Seq) -> None:
