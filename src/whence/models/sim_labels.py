@@ -9,10 +9,9 @@ choice says counts, and not the place at which it stands. The product lets a wor
 that says it.
 
 h₀ is what a pretrained encoder was taught to read first. In one from scratch nothing makes it hold the sentence, so with
-`heads` K > 0 fixed labels begin with what K heads read of all states and the largest value of each coordinate, and not with h₀
-(ours). One word that does not fit decides; a maximum sees it at once, where a head must first learn to look at it:
+`heads` K > 0 fixed labels begin with what K heads read of all states, and not with h₀ (ours):
 
-  l₀ = MLP([Σ_i softmax_i(w_k · h_i) h_i; k = 1 … K; max_i h_i])
+  l₀ = MLP([Σ_i softmax_i(w_k · h_i) h_i; k = 1 … K])
 """
 
 from abc import abstractmethod
@@ -65,7 +64,7 @@ class FixedLabels(LabelSpace):
     def __init__(self, count: int, size: int, heads: int = 0) -> None:
         super().__init__()
         # what heads read of a text is nearly the same for all texts at first: ReLUs died of it and never came back
-        self.first = perceptron((heads + 1) * size, count, size, slope=LEAK if heads else 0.0)
+        self.first = perceptron(max(1, heads) * size, count, size, slope=LEAK if heads else 0.0)
         self.embed = perceptron(count, size, size)
         self.step = perceptron(size, count, size)
         self.heads = nn.Linear(size, heads, bias=False) if heads else None
@@ -73,10 +72,8 @@ class FixedLabels(LabelSpace):
     def start(self, source: Tensor, mask: Tensor, choices: States | None) -> Logits:
         if self.heads is None:
             return self.first(source[:, 0])
-        nowhere = ~mask[..., None]
-        share = self.heads(source).masked_fill(nowhere, float("-inf")).softmax(1)
-        largest = source.masked_fill(nowhere, float("-inf")).amax(1)
-        return self.first(torch.cat([(share.transpose(1, 2) @ source).flatten(1), largest], 1))
+        share = self.heads(source).masked_fill(~mask[..., None], float("-inf")).softmax(1)
+        return self.first((share.transpose(1, 2) @ source).flatten(1))
 
     def vector(self, labels: Logits, choices: States | None) -> Tensor:
         return self.embed(labels)
