@@ -172,3 +172,14 @@ def test_long_tables_are_folded_and_stay_whole(tmp_path: Path) -> None:
         assert (f"<summary>{count} rows</summary>" in page) is folded
         assert page.count("0.820") == count
         assert page.count("<details") == page.count("</details>")
+
+
+def test_sentences_in_a_table_wrap_and_numbers_do_not(tmp_path: Path) -> None:
+    """Else what a model wrote stands beyond the edge of the page."""
+    results = study_results()
+    rows = [{"corpus": "toy", "explanation": "A dog is an animal that is not a cat.", "ours": 0.5}]
+    results["tables"] = {"shown": {"title": "t", "caption": "c", "columns": [*rows[0]], "rows": rows}}
+    page = Page(written(results, tmp_path / "report.html"))
+    kinds = [attributes["class"] for tag, attributes in page.tags if tag == "td" and attributes.get("class") in ("text", "number")]
+    assert kinds == ["text", "number"]
+    assert ".matrix .text .value { white-space: normal; }" in (tmp_path / "report.html").read_text()
