@@ -79,6 +79,16 @@ def test_gradients_go_through_the_comparison(port: Seq2Seq) -> None:
     assert abs(slope) > 1e-3
 
 
+def test_nothing_of_the_words_is_left_at_the_beginning_of_their_path(port: Seq2Seq) -> None:
+    """Scaled to zero (integrated gradients start there), texts of one form are the same text, for the comparison too."""
+    forms = [("The cat sees the dog.", "A dog sees a cat."), ("Cat dog cat dog sees.", "The a The a dog.")]
+    encoded = port.encode([Example(str(i), {"premise": p, "hypothesis": h}) for i, (p, h) in enumerate(forms)])
+    assert len(encoded[0]) == len(encoded[1])
+    for scale, same in ((0.0, True), (1.0, False)):
+        one, other = Runner(port, remembered=0).run([Request(e, Intervention(scale=scale)) for e in encoded])
+        assert np.allclose(one.logits, other.logits, atol=1e-6) is same
+
+
 def test_saved_and_opened_it_is_the_same_model(port: Seq2Seq, tmp_path: Path) -> None:
     port.model.save_pretrained(tmp_path)
     again = AutoModelForSeq2SeqLM.from_pretrained(tmp_path).eval()

@@ -23,7 +23,7 @@ from whence.models.copying_t5 import SENTENCE_ENDS, copying_t5
 from whence.models.layers import PackedLSTM, masked_softmax, start_layer
 
 PEAK = 8.0
-"""Where κ starts: the weight of the same word is e⁸ times that of an unlike one."""
+"""Where κ starts: the same word weighs e⁸ times as much as an unlike one."""
 
 
 class AligningT5Config(T5Config):
@@ -44,9 +44,9 @@ class Aligner(nn.Module):
         sentence: Int[Tensor, "batch tokens"], mask: Int[Tensor, "batch tokens"],
     ) -> Float[Tensor, "batch tokens size"]:  # fmt: skip
         lengths, real = mask.sum(1), mask.bool()
-        read, turned = self.reader(states, lengths), nn.functional.normalize(words, dim=-1)
+        read, directions = self.reader(states, lengths), nn.functional.normalize(words, dim=-1)
         elsewhere = (sentence[:, :, None] != sentence[:, None, :]) & real[:, None, :]
-        partner = masked_softmax(self.peak * turned @ turned.transpose(1, 2), elsewhere) @ read
+        partner = masked_softmax(self.peak * directions @ directions.transpose(1, 2), elsewhere) @ read
         compared = self.compare(torch.cat([read, partner, read - partner, read * partner], -1)).relu()
         return self.write(self.composer(compared, lengths))
 
@@ -56,12 +56,13 @@ class AligningStack(T5Stack):
 
     def __init__(self, config: T5Config) -> None:
         super().__init__(config)
+        self.embeddings = nn.Identity()  # the site `embedded` (sites.py): what is changed here, T5 and the aligner both read
         self.aligner = Aligner(config.d_model)
         self.register_buffer("stops", torch.tensor(config.stops or [], dtype=torch.long))
 
     def forward(self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None, **more: Any) -> Any:
         assert input_ids is not None, "sentences are told by their tokens, not by vectors"
-        words = self.get_input_embeddings()(input_ids)
+        words = self.embeddings(self.get_input_embeddings()(input_ids))
         found = super().forward(inputs_embeds=words, attention_mask=attention_mask, **more)
         ends = torch.isin(input_ids, self.stops).long()
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
